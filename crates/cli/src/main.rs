@@ -1,0 +1,2 @@
+//! The binary `respool`.
+fn main() {}

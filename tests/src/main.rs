@@ -1,0 +1,2 @@
+//! Runners.
+fn main() {}
