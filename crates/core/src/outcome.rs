@@ -1,0 +1,78 @@
+//! Resume equivalence, as a function: what two runs of one rollout must agree on.
+
+use std::fmt::Debug;
+
+use crate::{Logprob, Message, Trajectory};
+
+/// The first thing two trajectories disagree on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field} differs{}: {left} against {right}", at.map(|at| format!(" at {at}")).unwrap_or_default())]
+pub struct Difference {
+    /// Which part.
+    pub field: &'static str,
+    /// Index of the first differing item, for lists.
+    pub at: Option<usize>,
+    /// What the first has there.
+    pub left: String,
+    /// What the second has there.
+    pub right: String,
+}
+
+/// Whether two trajectories are the same outcome: tokens, mask, log-probabilities by bits,
+/// messages, calls, rewards, turn counts, finish, and the set of effects without attempts.
+///
+/// Policy versions, marks, attempts, wasted tokens and rejected events may differ.
+///
+/// # Errors
+/// The first difference found.
+pub fn outcome_eq(a: &Trajectory, b: &Trajectory) -> Result<(), Difference> {
+    let (da, db) = (&a.data, &b.data);
+    list("prompt_ids", da.transcript.prompt_ids(), db.transcript.prompt_ids())?;
+    list("response_ids", da.transcript.response_ids(), db.transcript.response_ids())?;
+    list("response_mask", &da.transcript.response_mask(), &db.transcript.response_mask())?;
+    list("response_logprobs", &logprobs(a), &logprobs(b))?;
+    list::<Message>("messages", &da.messages, &db.messages)?;
+    list("calls", &calls(a), &calls(b))?;
+    list("tool_rewards", &bits(&da.tool_rewards), &bits(&db.tool_rewards))?;
+    list("turn_scores", &bits(&da.turn_scores), &bits(&db.turn_scores))?;
+    value("reward_score", &da.reward_score.map(f64::to_bits), &db.reward_score.map(f64::to_bits))?;
+    value("assistant_turns", &da.assistant_turns, &db.assistant_turns)?;
+    value("user_turns", &da.user_turns, &db.user_turns)?;
+    value("finish", &a.finish, &b.finish)?;
+    list("effects", &da.effects, &db.effects)?;
+    value("user_data", da.user_data(), db.user_data())
+}
+
+fn logprobs(trajectory: &Trajectory) -> Vec<Option<Logprob>> {
+    trajectory.data.transcript.response_logprobs()
+}
+
+/// Calls without what they measured: metrics may be timings.
+fn calls(trajectory: &Trajectory) -> Vec<(u32, u32, &str, crate::CallOutcome, bool)> {
+    trajectory
+        .data
+        .calls
+        .iter()
+        .map(|call| (call.turn, call.slot, call.name.as_str(), call.outcome, call.ran))
+        .collect()
+}
+
+fn bits(values: &[f64]) -> Vec<u64> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
+fn value<T: PartialEq + Debug + ?Sized>(field: &'static str, a: &T, b: &T) -> Result<(), Difference> {
+    if a == b {
+        return Ok(());
+    }
+    Err(Difference { field, at: None, left: format!("{a:?}"), right: format!("{b:?}") })
+}
+
+fn list<T: PartialEq + Debug>(field: &'static str, a: &[T], b: &[T]) -> Result<(), Difference> {
+    if a == b {
+        return Ok(());
+    }
+    let at = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let show = |item: Option<&T>| item.map_or_else(|| "nothing".to_owned(), |item| format!("{item:?}"));
+    Err(Difference { field, at: Some(at), left: show(a.get(at)), right: show(b.get(at)) })
+}
