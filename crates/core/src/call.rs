@@ -41,10 +41,13 @@ pub enum CallOutcome {
     Interrupted,
     /// The rollout was cancelled before it ended.
     Cancelled,
+    /// Its turn ended the rollout (a limit was reached), so it was not run.
+    NotRun,
 }
 
 impl CallOutcome {
-    /// A stable name: `ok`, `wrong`, `malformed`, `over_limit`, `infrastructure`, `interrupted`, `cancelled`.
+    /// A stable name: `ok`, `wrong`, `malformed`, `over_limit`, `infrastructure`, `interrupted`, `cancelled`,
+    /// `not_run`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -55,6 +58,7 @@ impl CallOutcome {
             Self::Infrastructure => "infrastructure",
             Self::Interrupted => "interrupted",
             Self::Cancelled => "cancelled",
+            Self::NotRun => "not_run",
         }
     }
 }
