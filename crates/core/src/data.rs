@@ -45,9 +45,13 @@ pub struct AgentData {
     pub version_uncertain: bool,
     /// Events that did not fit.
     pub rejected_events: u64,
-    /// Opaque bytes of a loop that others write. At most [`USER_DATA_LIMIT`].
-    user_data: Vec<u8>,
+    /// Opaque bytes of a loop that others write.
+    pub user_data: UserData,
 }
+
+/// Opaque bytes of a loop that others write. At most [`USER_DATA_LIMIT`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserData(Vec<u8>);
 
 /// The tokens of one generation attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,12 +64,31 @@ pub struct AttemptSpan {
     pub len: u32,
 }
 
-/// [`AgentData::set_user_data`] was given too much.
+/// [`UserData::new`] was given too much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("user_data has {len} bytes, expected at most {USER_DATA_LIMIT}")]
 pub struct UserDataTooLarge {
     /// How many it was given.
     pub len: usize,
+}
+
+impl UserData {
+    /// Checks the length.
+    ///
+    /// # Errors
+    /// If there are more than [`USER_DATA_LIMIT`].
+    pub fn new(bytes: Vec<u8>) -> Result<Self, UserDataTooLarge> {
+        if bytes.len() > USER_DATA_LIMIT {
+            return Err(UserDataTooLarge { len: bytes.len() });
+        }
+        Ok(Self(bytes))
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 impl AgentData {
@@ -89,7 +112,7 @@ impl AgentData {
             wasted_tokens: 0,
             version_uncertain: false,
             rejected_events: 0,
-            user_data: Vec::new(),
+            user_data: UserData::default(),
         }
     }
 
@@ -121,7 +144,7 @@ impl AgentData {
     /// Opaque bytes of a loop that others write.
     #[must_use]
     pub fn user_data(&self) -> &[u8] {
-        &self.user_data
+        self.user_data.as_bytes()
     }
 
     /// Replaces the opaque bytes.
@@ -129,10 +152,7 @@ impl AgentData {
     /// # Errors
     /// If there are more than [`USER_DATA_LIMIT`].
     pub fn set_user_data(&mut self, bytes: Vec<u8>) -> Result<(), UserDataTooLarge> {
-        if bytes.len() > USER_DATA_LIMIT {
-            return Err(UserDataTooLarge { len: bytes.len() });
-        }
-        self.user_data = bytes;
+        self.user_data = UserData::new(bytes)?;
         Ok(())
     }
 }

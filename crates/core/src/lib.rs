@@ -44,7 +44,7 @@ mod transcript;
 mod truncate;
 
 pub use call::{CallOutcome, CallRecord, EffectKey, EffectKind};
-pub use data::{AgentData, AttemptSpan, USER_DATA_LIMIT, UserDataTooLarge};
+pub use data::{AgentData, AttemptSpan, USER_DATA_LIMIT, UserData, UserDataTooLarge};
 pub use dialect::{
     Chat, Continuation, Dialect, DialectError, Encoded, ParsedCall, ParsedTurn, TemplateChange,
 };
