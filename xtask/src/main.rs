@@ -1,2 +1,72 @@
-//! Automation.
-fn main() {}
+//! The project's own commands: `cargo xtask ci` and what it consists of.
+//!
+//! Links no crate of ours, so that it builds in seconds and works while they do not: it starts
+//! `cargo`, and the runner binary of `tests/`.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
+
+mod ci;
+mod command;
+mod layers;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use command::cargo;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  ci [STEP] [--full] [--strict]
+      everything that has to be green, cheapest first, or one step of it
+      --full    adds the long runs
+      --strict  test data that is absent or not understood is a failure (also with CI=true)
+  layers
+      the arrows between crates are those of the design
+  cases | scenarios | goldens [DIR] [--tokenizers DIR] [--strict]
+      runs a folder of test data; DIR is ../shared/KIND by default
+  bench [engine] [ARGS..]
+      runs a benchmark
+  embedded
+      makes the embedded dialect's files again";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let result = match args.split_first() {
+        Some((command, rest)) => dispatch(command, rest),
+        None => Err(anyhow::anyhow!("{USAGE}\n\n{}", ci::usage())),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(command: &str, rest: &[String]) -> Result<()> {
+    match command {
+        "ci" => ci::run(rest),
+        "layers" => layers::run(),
+        "cases" | "scenarios" | "goldens" => command::runner(command, rest),
+        "bench" => bench(rest),
+        "embedded" => {
+            cargo(["run", "--release", "-p", "respool-dialect", "--example", "make_embedded"]).run()
+        }
+        "help" | "--help" | "-h" => {
+            println!("{USAGE}\n\n{}", ci::usage());
+            Ok(())
+        }
+        _ => bail!("unknown command {command:?}\n\n{USAGE}\n\n{}", ci::usage()),
+    }
+}
+
+/// A benchmark is a binary of the package `respool-tests`, named `bench-NAME`.
+fn bench(rest: &[String]) -> Result<()> {
+    let (name, args) = match rest.split_first() {
+        Some((name, args)) if !name.starts_with('-') => (name.as_str(), args),
+        _ => ("engine", rest),
+    };
+    let binary = format!("bench-{name}");
+    cargo(["run", "--release", "-p", "respool-tests", "--bin", &binary, "--"]).args(args).run()
+}
