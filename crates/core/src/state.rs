@@ -1,6 +1,6 @@
 //! The phase of a rollout, with the data that only this phase needs.
 
-use crate::{Finish, InteractReply, Replay, ToolCall, ToolResult};
+use crate::{EffectId, Finish, InteractReply, Replay, ToolCall, ToolResult};
 
 /// The phase of a rollout.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +55,9 @@ impl AgentState {
 pub struct ToolSlot {
     /// The call. For a malformed one the name is empty and the arguments are `{}`.
     pub call: ToolCall,
+    /// Whether a tool service answers it; false for calls that are answered without one (unread,
+    /// wrong arguments, over the limit).
+    pub runs: bool,
     /// What running it again means.
     pub replay: Replay,
     /// How far it is.
@@ -76,4 +79,23 @@ pub enum SlotProgress {
     },
     /// It has its one result.
     Returned(ToolResult),
+}
+
+impl ToolSlot {
+    /// The effect that it wants or that is on record as started; `None` once it has returned.
+    #[must_use]
+    pub const fn effect(&self, turn: u32) -> Option<EffectId> {
+        match self.progress {
+            SlotProgress::Ready { attempt } | SlotProgress::Started { attempt } => {
+                Some(EffectId { turn, slot: self.call.slot, attempt })
+            }
+            SlotProgress::Returned(_) => None,
+        }
+    }
+
+    /// Whether it has its result.
+    #[must_use]
+    pub const fn has_returned(&self) -> bool {
+        matches!(self.progress, SlotProgress::Returned(_))
+    }
 }

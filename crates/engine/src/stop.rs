@@ -1,0 +1,57 @@
+//! What ends a turn: stop tokens, and stop strings over the whole turn (R3).
+
+use std::sync::Arc;
+
+use respool_core::{Dialect, Sampling, Token};
+
+/// The dialect's stop tokens (unless they are ignored) and the request's own.
+pub(crate) fn tokens(sampling: &Sampling, dialect: &dyn Dialect) -> Arc<[Token]> {
+    let own = if sampling.ignore_eos { &[][..] } else { dialect.stop_tokens() };
+    let mut all: Vec<Token> = own.iter().chain(&sampling.stop_token_ids).copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    all.into()
+}
+
+/// How many of `new` belong to the turn if a stop string ends within them, counting the token in
+/// which it ends. `before` are the tokens of the turn that came earlier, over all attempts.
+///
+/// Costs O(new tokens + longest stop string).
+pub(crate) fn string_end(
+    dialect: &dyn Dialect,
+    stop: &[String],
+    before: &[Token],
+    new: &[Token],
+) -> Option<usize> {
+    let longest = stop.iter().map(String::len).max().filter(|len| *len > 0)?;
+    let mut bytes = tail_bytes(dialect, before, longest - 1);
+    let seen = bytes.len();
+    let mut ends = Vec::with_capacity(new.len());
+    for token in new {
+        dialect.token_bytes(*token, &mut bytes);
+        ends.push(bytes.len());
+    }
+    let end = stop
+        .iter()
+        .filter(|text| !text.is_empty())
+        .filter_map(|text| first_end(&bytes, text.as_bytes(), seen))
+        .min()?;
+    Some(ends.partition_point(|token_end| *token_end < end) + 1)
+}
+
+/// Where the first occurrence of `text` that ends behind `seen` ends.
+fn first_end(bytes: &[u8], text: &[u8], seen: usize) -> Option<usize> {
+    let start = (seen + 1).saturating_sub(text.len());
+    bytes[start..].windows(text.len()).position(|window| window == text).map(|at| start + at + text.len())
+}
+
+/// The last `len` bytes that the tokens stand for.
+fn tail_bytes(dialect: &dyn Dialect, tokens: &[Token], len: usize) -> Vec<u8> {
+    // Some tokens stand for no byte at all: look at a few more than one a byte, not at all of them.
+    let first = tokens.len().saturating_sub(len.saturating_mul(4));
+    let mut bytes = Vec::new();
+    for token in &tokens[first..] {
+        dialect.token_bytes(*token, &mut bytes);
+    }
+    bytes.split_off(bytes.len().saturating_sub(len))
+}
