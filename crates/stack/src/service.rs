@@ -4,7 +4,8 @@ use std::pin::Pin;
 
 use futures_core::Stream;
 use respool_core::{
-    Fault, GenerateEvent, GenerateRequest, InteractReply, InteractRequest, SessionRequest, ToolRequest, ToolResult,
+    Fault, GenerateEvent, GenerateRequest, InteractReply, InteractRequest, SessionRequest, ToolRequest,
+    ToolResult,
 };
 use tokio_util::sync::CancellationToken;
 use tower::util::BoxCloneSyncService;
