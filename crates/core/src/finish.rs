@@ -70,6 +70,8 @@ pub enum FailureKind {
     Reward,
     /// The task itself is not usable.
     Task,
+    /// The rollout's events could not be made durable.
+    Checkpoint,
 }
 
 impl FailureKind {
@@ -83,6 +85,7 @@ impl FailureKind {
             Self::Interact => "interact",
             Self::Reward => "reward",
             Self::Task => "task",
+            Self::Checkpoint => "checkpoint",
         }
     }
 }

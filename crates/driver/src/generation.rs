@@ -1,0 +1,107 @@
+//! A generation as a stream of engine events.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use futures_core::Stream;
+use futures_util::{StreamExt, future, stream};
+use respool_core::{EffectId, Event, Fault, GenerateEvent, GenerateFinish, GenerateRequest};
+use respool_stack::{GenerateCall, GenerateService, GenerateStream};
+use tokio_util::sync::CancellationToken;
+use tower::{Service, ServiceExt};
+
+/// Follows one attempt: says where each delta continues, and how the attempt ended however the
+/// stream did.
+pub(crate) struct Generation {
+    stream: GenerateStream,
+    effect: EffectId,
+    /// Transcript length at which the next delta continues.
+    at: u32,
+    abort: CancellationToken,
+    is_over: bool,
+}
+
+impl Generation {
+    /// Sends the request after `delay`.
+    pub(crate) fn launch(
+        service: GenerateService,
+        request: GenerateRequest,
+        abort: CancellationToken,
+        delay: Duration,
+    ) -> Self {
+        let effect = request.effect;
+        let at = u32::try_from(request.prompt_ids.len()).unwrap_or(u32::MAX);
+        let call = GenerateCall { request, abort: abort.clone() };
+        let stream = stream::once(start(service, call, delay)).flat_map(|started| match started {
+            Ok(stream) => stream,
+            Err(fault) => Box::pin(stream::once(future::ready(Err(fault)))),
+        });
+        Self { stream: Box::pin(stream), effect, at, abort, is_over: false }
+    }
+
+    fn failed(&self, fault: Fault) -> Event {
+        // A stream that breaks after we aborted it is one way of ending by the abort.
+        if self.abort.is_cancelled() {
+            Event::GenerateEnded { effect: self.effect, finish: GenerateFinish::Abort }
+        } else {
+            Event::GenerateFailed { effect: self.effect, fault }
+        }
+    }
+
+    fn event(&mut self, item: Option<Result<GenerateEvent, Fault>>) -> Event {
+        let effect = self.effect;
+        self.is_over = !matches!(item, Some(Ok(GenerateEvent::Delta(_) | GenerateEvent::Versions { .. })));
+        match item {
+            Some(Ok(GenerateEvent::Delta(delta))) => {
+                let at = self.at;
+                self.at = at.saturating_add(u32::try_from(delta.tokens.len()).unwrap_or(u32::MAX));
+                Event::Sampled { effect, at, delta }
+            }
+            Some(Ok(GenerateEvent::Versions { spans, uncertain })) => {
+                Event::Versions { effect, spans, uncertain }
+            }
+            Some(Ok(GenerateEvent::Ended(GenerateFinish::Abort))) => {
+                self.failed(Fault::transient("the server aborted the request, which nobody had asked for"))
+            }
+            Some(Ok(GenerateEvent::Ended(finish))) => Event::GenerateEnded { effect, finish },
+            Some(Err(fault)) => self.failed(fault),
+            None => self.failed(Fault::transient("the stream ended without a finish reason")),
+        }
+    }
+}
+
+/// Waits out the delay and for the service's readiness, then asks it. An abort ends these waits;
+/// once the request is sent, ending it is the service's part.
+async fn start(
+    mut service: GenerateService,
+    call: GenerateCall,
+    delay: Duration,
+) -> Result<GenerateStream, Fault> {
+    let ready = async {
+        if !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
+        service.ready().await.map(drop)
+    };
+    tokio::select! {
+        biased;
+        () = call.abort.cancelled() => return Err(Fault::transient("aborted before the request was sent")),
+        ready = ready => ready?,
+    }
+    service.call(call).await
+}
+
+impl Stream for Generation {
+    type Item = Event;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        if self.is_over {
+            return Poll::Ready(None);
+        }
+        let item = ready!(self.stream.as_mut().poll_next(cx));
+        Poll::Ready(Some(self.event(item)))
+    }
+}
