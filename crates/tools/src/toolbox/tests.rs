@@ -158,9 +158,15 @@ fn the_fingerprint_tells_tool_sets_apart() {
     let a = function_spec("a", "", &json!({})).unwrap();
     let b = function_spec("b", "", &json!({})).unwrap();
     let once = ToolSpec { replay: Replay::Once, ..a.clone() };
-    let all = [of(&[a.clone(), b.clone()]), of(&[b, a.clone()]), of(&[a.clone()]), of(&[once]), of(&[])];
+    let all = [
+        of(&[a.clone(), b.clone()]),
+        of(&[b, a.clone()]),
+        of(std::slice::from_ref(&a)),
+        of(&[once]),
+        of(&[]),
+    ];
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
-    assert_eq!(of(&[a.clone()]), of(&[a]));
+    assert_eq!(all[2], of(&[a]));
 }
 
 #[tokio::test(start_paused = true)]
