@@ -1,0 +1,88 @@
+//! What the policy `hash` may say.
+
+use crate::CallWriter;
+
+/// What the policy `hash` may say, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grammar {
+    /// What texts are put together from.
+    pub words: Vec<String>,
+    /// What opens and closes reasoning, where the model family has it.
+    pub reasoning: Option<(String, String)>,
+    /// Tool calls, written out.
+    pub calls: Vec<String>,
+    /// Texts that begin like a call and are none.
+    pub malformed: Vec<String>,
+    /// The most words of one stretch of text.
+    pub max_words: usize,
+    /// The most calls of one turn.
+    pub max_calls: usize,
+    /// How many of a hundred turns have calls.
+    pub call_percent: u8,
+    /// How many of a hundred calls are malformed.
+    pub malformed_percent: u8,
+    /// How many of a hundred turns begin with reasoning.
+    pub reasoning_percent: u8,
+    /// How many of a hundred turns are empty.
+    pub empty_percent: u8,
+}
+
+/// Words of one byte and of many: an encoder may split each of them inside a character.
+const WORDS: [&str; 12] = [
+    "the ",
+    "sum ",
+    "of ",
+    "7 ",
+    "is ",
+    "therefore,\n",
+    "naïve ",
+    "北京 ",
+    "😀",
+    "👩‍👩‍👧 ",
+    "<b>",
+    "\u{e9}t\u{e9} ",
+];
+
+/// Arguments that are hard to carry: nested, out of order, too big for a float, quoting a marker.
+const ARGUMENTS: [&str; 5] = [
+    "{}",
+    r#"{"expression": "3 * (4 + 5)"}"#,
+    r#"{"text": "naïve 北京 😀"}"#,
+    r#"{"b": [1, {"z": null}], "a": 12345678901234567890123}"#,
+    r#"{"quote": "say \"</tool_call>\" twice\n"}"#,
+];
+
+/// Arguments that no JSON parser takes.
+const BROKEN_ARGUMENTS: [&str; 3] = [r#"{"expression": "#, "[1, 2", "nothing"];
+
+impl Grammar {
+    /// Texts of many scripts, and calls of these tools with all kinds of arguments, of one tool
+    /// that does not exist, and of none. No reasoning.
+    #[must_use]
+    pub fn new(tools: &[&str], write_call: &CallWriter) -> Self {
+        let names = || tools.iter().copied().chain(["no_such_tool"]);
+        let write = |arguments: &[&str]| -> Vec<String> {
+            names().flat_map(|name| arguments.iter().map(move |text| write_call(name, text))).collect()
+        };
+        let calls = write(&ARGUMENTS);
+        let mut malformed = write(&BROKEN_ARGUMENTS);
+        malformed.extend(calls.iter().map(|call| first_two_thirds(call)));
+        Self {
+            words: WORDS.map(str::to_owned).to_vec(),
+            reasoning: None,
+            calls,
+            malformed,
+            max_words: 24,
+            max_calls: 4,
+            call_percent: 60,
+            malformed_percent: 10,
+            reasoning_percent: 30,
+            empty_percent: 2,
+        }
+    }
+}
+
+/// A call that is never closed.
+fn first_two_thirds(call: &str) -> String {
+    call.chars().take(call.chars().count() * 2 / 3).collect()
+}
