@@ -174,6 +174,8 @@ pub(crate) fn data() -> impl Strategy<Value = AgentData> {
             (data.assistant_turns, data.user_turns, data.wasted_tokens, data.rejected_events, uncertain) =
                 numbers;
             data.version_uncertain = uncertain;
+            let len = data.transcript.len();
+            data.marks.iter_mut().for_each(|mark| mark.at = mark.at.min(len));
             data.set_user_data(user_data).unwrap();
             data
         })

@@ -96,12 +96,19 @@ impl Records {
         let deserializer = &mut serde_json::Deserializer::from_slice(line);
         let found: Result<TrajectoryRecord, _> = serde_path_to_error::deserialize(deserializer);
         let path = found.err().map(|error| error.path().to_string());
-        self.invalid(path.unwrap_or_else(|| ".".to_owned()), error.to_string())
+        self.invalid(path.unwrap_or_else(|| ".".to_owned()), reason(error))
     }
 
     fn invalid(&self, field: String, reason: String) -> RecordError {
         RecordError::Invalid { file: self.name.clone(), line: self.line, field, reason }
     }
+}
+
+/// What serde_json says, without its line: it saw only one.
+fn reason(error: &serde_json::Error) -> String {
+    let (text, column) = (error.to_string(), error.column());
+    let place = format!(" at line {} column {column}", error.line());
+    text.strip_suffix(&place).map_or_else(|| text.clone(), |reason| format!("{reason} (column {column})"))
 }
 
 impl Iterator for Records {

@@ -71,3 +71,18 @@ fn bombs_do_not_go_off() {
     check_packed(1000, &zeros, "cannot unpack the payload: it unpacks to 1001 bytes or more, expected 1000");
     check_packed(1000, b"short", "cannot unpack the payload: it unpacks to 5 bytes or more, expected 1000");
 }
+
+/// Old reader, new data: fields that a newer minor version appended are ignored.
+#[test]
+fn only_a_newer_minor_version_may_append_fields() {
+    let snapshot = crate::samples::snapshots().remove(0);
+    let mut payload = open(KIND, &crate::encode(&snapshot)).unwrap().payload;
+    payload.extend([1, 2, 3]);
+    let mut bytes = seal(KIND, &payload);
+    let same = crate::decode(&bytes).unwrap_err().to_string();
+    assert!(same.starts_with("the payload is not snapshot format 1.0: "), "{same}");
+    bytes[7] = KIND.version().1 + 1;
+    let sum = checksum(&bytes[..CHECKED_HEADER], &bytes[HEADER..]).to_le_bytes();
+    bytes[CHECKED_HEADER..HEADER].copy_from_slice(&sum);
+    assert_eq!(crate::decode(&bytes).unwrap(), snapshot);
+}

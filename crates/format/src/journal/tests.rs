@@ -63,3 +63,31 @@ fn a_gap_stops_reading() {
     assert_eq!(stopped.to_string(), "invalid content: seq: found 7 after 5, expected one more");
     assert!(!stopped.is_torn());
 }
+
+#[track_caller]
+fn check(payload: &impl serde::Serialize, expected: &str) {
+    let bytes = envelope::seal(Kind::JournalEntry, &crate::to_postcard(payload));
+    let error = decode_entry(&bytes).unwrap_err().to_string();
+    assert!(error.starts_with(expected), "{error}");
+}
+
+#[test]
+fn forged_contents_are_refused() {
+    let effect = (0_u32, 0_u32, 0_u32);
+    let sampled = |len: u64| (0_u64, 2_u32, effect, 12_u32, 3_u64, len);
+    let not_whole = "the payload is not journal entry format 1.0: ";
+    check(&sampled(u64::MAX), not_whole);
+    check(&sampled(u64::MAX >> 1), not_whole);
+    check(&(0_u64, 99_u32), not_whole);
+    let infinite = (sampled(0), f32::INFINITY.to_le_bytes().to_vec());
+    check(&infinite, "invalid content: event.delta.logprobs: found inf, expected a finite value");
+    check(
+        &(sampled(0), vec![0_u8; 3]),
+        "invalid content: event.delta.logprobs: 3 bytes, expected four for each",
+    );
+    let patience = (0_u64, 4_u32, effect, (1_u32, Some((1_u64, 1_000_000_000_u32))), "busy");
+    check(
+        &patience,
+        "invalid content: event.fault.class.after.nanoseconds: found 1000000000, expected less than a second",
+    );
+}

@@ -71,3 +71,14 @@ fn bad_lines_are_named_by_line_and_field() {
     check(replace("\"finish\":", "\"end\":"), "out/trajectories.jsonl:2: .: missing field `finish`");
     check(|text| format!("{}\n", &text[..100]), "out/trajectories.jsonl:2: ");
 }
+
+#[test]
+fn the_documented_example_is_a_record_and_every_field_is_documented() {
+    let page = include_str!("../../../../docs/trajectory.md");
+    let example = page.split("```json").nth(1).unwrap().split("```").next().unwrap();
+    let record: TrajectoryRecord = serde_json::from_str(example).unwrap();
+    assert_eq!(record.contradiction(), None);
+    let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&line(&record)).unwrap();
+    let rows: Vec<_> = page.lines().filter_map(|row| row.strip_prefix("| `")?.split('`').next()).collect();
+    assert_eq!(rows, fields.keys().collect::<Vec<_>>());
+}

@@ -22,7 +22,13 @@ pub(super) fn data(data: &AgentData) -> Result<(), Invalid> {
             return Err(Invalid::new(&field, found));
         }
     }
-    Ok(())
+    match data.marks.iter().position(|mark| mark.at > len) {
+        None => Ok(()),
+        Some(at) => {
+            let found = format!("at token {}, in a transcript of {len}", data.marks[at].at);
+            Err(Invalid::new(&format!("marks[{at}]"), found))
+        }
+    }
 }
 
 pub(super) fn state(state: &AgentState, transcript: &Transcript) -> Result<(), Invalid> {

@@ -89,6 +89,10 @@ fn contradictions_are_named() {
         "invalid content: data.attempts[0]: 9 tokens from 3 on, in a transcript of 11",
     );
     check(
+        |snapshot| snapshot.data.marks[1].at = 12,
+        "invalid content: data.marks[1]: at token 12, in a transcript of 11",
+    );
+    check(
         |snapshot| snapshot.data.user_turns = u32::MAX,
         "invalid content: data.user_turns: found 4294967295, expected at most 1073741823",
     );
