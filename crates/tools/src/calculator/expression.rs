@@ -90,12 +90,13 @@ impl Reader {
     }
 
     fn with_percent(&mut self) -> Result<BigRational, ExpressionError> {
-        let mut value = self.atom()?;
+        let value = self.atom()?;
+        let mut percents = 0;
         while self.peek() == Some('%') && !self.is_remainder() {
             self.at += 1;
-            value /= BigInt::from(100);
+            percents += 1;
         }
-        Ok(value)
+        Ok(divided_by_ten_to(2 * percents, value))
     }
 
     /// Whether the `%` here has a right side.
@@ -144,8 +145,7 @@ impl Reader {
             digits += &fraction;
         }
         let Ok(numerator) = digits.parse::<BigInt>() else { return Err(self.expected("a digit")) };
-        let ten = BigRational::from_integer(BigInt::from(10));
-        Ok(BigRational::from_integer(numerator) / num_traits::pow(ten, places))
+        Ok(divided_by_ten_to(places, BigRational::from_integer(numerator)))
     }
 
     fn digits(&mut self) -> String {
@@ -170,6 +170,13 @@ impl Reader {
     fn expected(&mut self, expected: &str) -> ExpressionError {
         let found = self.peek().map_or_else(|| "the end".to_owned(), |c| format!("'{c}'"));
         error(self.at, &format!("expected {expected}, found {found}"))
+    }
+}
+
+fn divided_by_ten_to(places: usize, value: BigRational) -> BigRational {
+    match places {
+        0 => value,
+        places => value / num_traits::pow(BigInt::from(10), places),
     }
 }
 
