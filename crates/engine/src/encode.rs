@@ -14,7 +14,7 @@ impl Engine {
     /// the engine and call it on another thread where that is much.
     #[must_use]
     pub fn encode(&self) -> Option<Event> {
-        let effect = self.effect(0);
+        let effect = self.encode_effect();
         let result = match &self.state {
             AgentState::Pending => self.dialect.encode_chat(&self.chat()),
             AgentState::ProcessingTools { slots } if slots.iter().all(ToolSlot::has_returned) => {

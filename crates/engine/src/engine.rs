@@ -140,6 +140,12 @@ impl Engine {
         EffectId { turn: self.turn(), slot: 0, attempt }
     }
 
+    /// An encoding belongs to the turn that it leads to: named after the turn that it follows, the
+    /// one of the first chat and the first one after it would have the same name.
+    pub(crate) fn encode_effect(&self) -> EffectId {
+        EffectId { turn: self.data.assistant_turns, slot: 0, attempt: 0 }
+    }
+
     pub(crate) fn mark(&mut self, kind: MarkKind) {
         let (at, turn) = (self.data.transcript.len(), self.turn());
         self.data.marks.push(Mark { at, turn, kind });

@@ -53,4 +53,3 @@ mod wanted;
 pub use engine::{Engine, Rejected};
 pub use invalid::Invalid;
 pub use wanted::{GenerateWanted, InteractWanted, Wanted};
-

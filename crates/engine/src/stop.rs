@@ -45,13 +45,15 @@ fn first_end(bytes: &[u8], text: &[u8], seen: usize) -> Option<usize> {
     bytes[start..].windows(text.len()).position(|window| window == text).map(|at| start + at + text.len())
 }
 
-/// The last `len` bytes that the tokens stand for.
+/// The last `len` bytes that the tokens stand for. Some tokens stand for no byte at all, so the
+/// bytes are counted from the end.
 fn tail_bytes(dialect: &dyn Dialect, tokens: &[Token], len: usize) -> Vec<u8> {
-    // Some tokens stand for no byte at all: look at a few more than one a byte, not at all of them.
-    let first = tokens.len().saturating_sub(len.saturating_mul(4));
-    let mut bytes = Vec::new();
-    for token in &tokens[first..] {
-        dialect.token_bytes(*token, &mut bytes);
+    let (mut bytes, mut first) = (Vec::new(), tokens.len());
+    while first > 0 && bytes.len() < len {
+        first -= 1;
+        dialect.token_bytes(tokens[first], &mut bytes);
     }
+    bytes.clear();
+    tokens[first..].iter().for_each(|token| dialect.token_bytes(*token, &mut bytes));
     bytes.split_off(bytes.len().saturating_sub(len))
 }

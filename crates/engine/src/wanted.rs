@@ -93,7 +93,7 @@ impl Engine {
     #[must_use]
     pub fn wanted(&self) -> Wanted<'_> {
         match &self.state {
-            AgentState::Pending => Wanted::Encode { effect: self.effect(0) },
+            AgentState::Pending => Wanted::Encode { effect: self.encode_effect() },
             AgentState::Generating { attempt, turn_start, .. } => Wanted::Generate(GenerateWanted {
                 effect: self.effect(*attempt),
                 prompt: self.data.transcript.tokens(),
@@ -102,13 +102,13 @@ impl Engine {
                 engine: self,
             }),
             AgentState::ProcessingTools { slots } if slots.iter().all(ToolSlot::has_returned) => {
-                Wanted::Encode { effect: self.effect(0) }
+                Wanted::Encode { effect: self.encode_effect() }
             }
             AgentState::ProcessingTools { slots } => Wanted::Tools { turn: self.turn(), slots },
             AgentState::Interacting { attempt, reply: None, .. } => {
                 Wanted::Interact(InteractWanted { effect: self.effect(*attempt), engine: self })
             }
-            AgentState::Interacting { reply: Some(_), .. } => Wanted::Encode { effect: self.effect(0) },
+            AgentState::Interacting { reply: Some(_), .. } => Wanted::Encode { effect: self.encode_effect() },
             AgentState::Terminated(_) => Wanted::Nothing,
         }
     }
