@@ -1,1 +1,39 @@
-//! Respool: verify.
+//! Resume equivalence as a test: run it against your own loops, tools, dialects and servers.
+//!
+//! A rollout may be cut at any token and resumed, and comes out as if nothing had happened. This
+//! crate makes random tasks ([`script`]), random ways of disturbing them ([`schedule`]: delta
+//! sizes, completion orders, cuts, crashes, faults, stale events) and a deterministic [`World`] in
+//! which the policy's next token is a function of the tokens before; it runs each task disturbed
+//! and undisturbed, and compares.
+//!
+//! It is deliberately not a simulator of many rollouts, and it knows no clock.
+//!
+//! *Invariant:* the world answers by prefix and by place, never by the number of a call: one that
+//! counts would make a broken resume pass.
+
+mod action;
+mod cut;
+mod cutting;
+mod equivalence;
+mod hash;
+mod invariants;
+mod machine;
+mod policy;
+mod run;
+mod running;
+mod schedule;
+mod script;
+mod violation;
+mod vocabulary;
+mod world;
+
+pub use cut::{Cut, CutKind};
+pub use equivalence::{CheckError, Counterexample, Report, check_case, engine_equivalence};
+pub use machine::Machine;
+pub use policy::{Answer, Habits, Policy};
+pub use run::{CallPlace, Finished, run};
+pub use schedule::{FaultKind, GenerationFault, Noise, NoiseKind, Schedule, WHOLE, schedule};
+pub use script::{Script, script};
+pub use violation::{Property, Violation};
+pub use vocabulary::{Phrase, PhraseKind, Vocabulary};
+pub use world::World;

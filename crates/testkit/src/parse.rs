@@ -1,0 +1,89 @@
+//! Reading a turn of bare tokens.
+
+use respool_core::{JsonText, ParsedCall, ParsedTurn, Token, ToolCall};
+
+use crate::token::{
+    BAD_ARGUMENTS, CALL, CLOSE_CALL, CLOSE_REASONING, NAME, OPEN_CALL, OPEN_REASONING, RESULT, STOP,
+    push_bytes,
+};
+
+/// What has been read so far.
+#[derive(Default)]
+struct Reading {
+    content: Vec<u8>,
+    reasoning: Option<Vec<u8>>,
+    calls: Vec<ParsedCall>,
+}
+
+pub(crate) fn parse(before: &[Token], turn: &[Token]) -> ParsedTurn {
+    let mut reading = Reading::default();
+    let turn = turn.strip_suffix(&[STOP]).unwrap_or(turn);
+    let opened = before.last() == Some(&OPEN_REASONING);
+    let mut rest = if opened { reading.reasoning(turn) } else { turn };
+    while let Some((&token, after)) = rest.split_first() {
+        rest = match token {
+            OPEN_CALL => reading.call(after),
+            OPEN_REASONING => reading.reasoning(after),
+            CALL..RESULT => {
+                reading.calls.push(call(format!("t{:02}", token - CALL)));
+                after
+            }
+            text => {
+                push_bytes(text, &mut reading.content);
+                after
+            }
+        };
+    }
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    ParsedTurn {
+        content: text(&reading.content),
+        reasoning: reading.reasoning.as_deref().map(text),
+        calls: reading.calls,
+    }
+}
+
+impl Reading {
+    /// Reads up to the end of the reasoning, and gives what follows.
+    fn reasoning<'a>(&mut self, tokens: &'a [Token]) -> &'a [Token] {
+        let len = tokens.iter().position(|token| *token == CLOSE_REASONING).unwrap_or(tokens.len());
+        let bytes = self.reasoning.get_or_insert_default();
+        tokens[..len].iter().for_each(|token| push_bytes(*token, bytes));
+        tokens.get(len + 1..).unwrap_or_default()
+    }
+
+    /// Reads a call behind its opening token, and gives what follows.
+    fn call<'a>(&mut self, tokens: &'a [Token]) -> &'a [Token] {
+        let Some(len) = tokens.iter().position(|token| *token == CLOSE_CALL) else {
+            self.malformed("it is not closed", tokens);
+            return &[];
+        };
+        let (body, rest) = (&tokens[..len], &tokens[len + 1..]);
+        let (name, arguments) = match body.split_last() {
+            Some((&BAD_ARGUMENTS, name)) => (name, false),
+            _ => (body, true),
+        };
+        if name.is_empty() || name.iter().any(|token| !(NAME..CALL).contains(token)) {
+            self.malformed("it has no name", body);
+        } else {
+            let digits = name.iter().map(|token| format!("{:02}", token - NAME));
+            let name: String = std::iter::once("t".to_owned()).chain(digits).collect();
+            let reason = || "the arguments are no object".to_owned();
+            let read = if arguments { call(name) } else { ParsedCall::Wrong { name, reason: reason() } };
+            self.calls.push(read);
+        }
+        rest
+    }
+
+    fn malformed(&mut self, reason: &str, body: &[Token]) {
+        let mut bytes = Vec::new();
+        push_bytes(OPEN_CALL, &mut bytes);
+        body.iter().for_each(|token| push_bytes(*token, &mut bytes));
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        self.calls.push(ParsedCall::Malformed { reason: reason.to_owned(), text });
+    }
+}
+
+/// The engine names and counts the calls.
+fn call(name: String) -> ParsedCall {
+    ParsedCall::Call(ToolCall { id: String::new(), slot: 0, name, arguments: JsonText::empty_object() })
+}
