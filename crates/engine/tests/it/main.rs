@@ -1,0 +1,4 @@
+//! The engine against its rules (tables) and its properties.
+
+mod broken;
+mod properties;
