@@ -92,7 +92,8 @@ impl Generation {
     }
 
     pub(crate) fn into_stream(self) -> GenerateStream {
-        unfold(Some(self), |generation| async move {
+        // Boxed, because each item moves it in and out of a future.
+        unfold(Some(Box::new(self)), |generation| async move {
             let mut generation = generation?;
             let item = generation.next().await?;
             let is_last = matches!(item, Err(_) | Ok(GenerateEvent::Ended(_)));
@@ -152,19 +153,22 @@ impl Generation {
     async fn wait_for(&mut self, size: u32) -> Next {
         loop {
             let control = *self.control.borrow_and_update();
-            if self.is_aborted() {
+            if control.aborts != self.aborts_before {
                 return Next::Aborted;
             }
             if self.is_held(control.pause) {
                 self.changed().await;
                 self.clock = self.clock.max(Instant::now());
-                continue;
+            } else {
+                self.let_in();
+                let count = if self.is_time_for(size).await { size } else { self.tokens_due().min(size) };
+                if count > 0 {
+                    self.clock += self.token_latency * count;
+                    return Next::Tokens { count, version: control.version };
+                }
             }
-            self.let_in();
-            let count = if self.is_time_for(size).await { size } else { self.tokens_due().min(size) };
-            if count > 0 {
-                self.clock += self.token_latency * count;
-                return Next::Tokens { count, version: control.version };
+            if self.abort.is_cancelled() {
+                return Next::Aborted;
             }
         }
     }
@@ -200,6 +204,9 @@ impl Generation {
 
     /// True when the time for so many tokens is over; false if something changed before.
     async fn is_time_for(&mut self, size: u32) -> bool {
+        if self.token_latency.is_zero() && self.sampled > 0 {
+            return true;
+        }
         let due = self.clock + self.token_latency * size;
         if due <= Instant::now() {
             return true;
