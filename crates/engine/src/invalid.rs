@@ -1,6 +1,6 @@
 //! Whether data and state, which may come from a file, belong together.
 
-use respool_core::{AgentData, AgentState, Role, ToolSlot};
+use respool_core::{AgentData, AgentState, AttemptSpan, Role, ToolSlot};
 
 /// Data and state do not belong together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,7 +18,13 @@ pub(crate) fn check(data: &AgentData, state: &AgentState) -> Result<(), Invalid>
         .map_err(|reason| Invalid { state: state.name(), reason })
 }
 
+/// No rollout counts so far; from here no counter can overflow.
+const MOST: u32 = 1 << 30;
+
 fn check_data(data: &AgentData) -> Result<(), &'static str> {
+    if data.assistant_turns > MOST || data.user_turns > MOST {
+        return Err("it has impossibly many turns");
+    }
     let len = data.transcript.len();
     let mut end = data.transcript.prompt_len();
     for span in &data.attempts {
@@ -37,6 +43,9 @@ fn check_data(data: &AgentData) -> Result<(), &'static str> {
 }
 
 fn check_state(data: &AgentData, state: &AgentState) -> Result<(), &'static str> {
+    if attempts(state) > MOST {
+        return Err("it has impossibly many attempts");
+    }
     let transcript = &data.transcript;
     match state {
         AgentState::Pending if !transcript.is_empty() => Err("it has tokens already"),
@@ -45,7 +54,12 @@ fn check_state(data: &AgentData, state: &AgentState) -> Result<(), &'static str>
             let ordered = transcript.prompt_len() <= *turn_start
                 && turn_start <= attempt_start
                 && *attempt_start <= transcript.len();
+            let begins_inside =
+                |span: &AttemptSpan| span.start < *turn_start && *turn_start < span.start + span.len;
             match (transcript.prompt_ended(), ordered) {
+                (true, true) if data.attempts.iter().any(begins_inside) => {
+                    Err("its turn begins inside an attempt")
+                }
                 (true, true) => Ok(()),
                 (false, _) => Err("it has no prompt"),
                 (true, false) => Err("its turn does not lie in the transcript"),
@@ -59,6 +73,18 @@ fn check_state(data: &AgentData, state: &AgentState) -> Result<(), &'static str>
             Err("its task has no interaction")
         }
         AgentState::Interacting { .. } => check_after_turn(data),
+    }
+}
+
+/// The highest number of attempts in the state.
+fn attempts(state: &AgentState) -> u32 {
+    match state {
+        AgentState::Generating { attempt, fruitless, .. }
+        | AgentState::Interacting { attempt, fruitless, .. } => *attempt.max(fruitless),
+        AgentState::ProcessingTools { slots } => {
+            slots.iter().filter_map(|slot| slot.effect(0)).map(|effect| effect.attempt).max().unwrap_or(0)
+        }
+        AgentState::Pending | AgentState::Terminated(_) => 0,
     }
 }
 

@@ -129,13 +129,13 @@ impl Engine {
                 .cloned()
                 .unwrap_or_else(respool_core::JsonText::empty_object),
             session: spec.tool(&slot.call.name).map(|tool| tool.session).unwrap_or_default(),
-            history: self.history(&slot.call.name),
+            history: self.history(&slot.call.name, slots),
         })
     }
 
     /// Earlier calls to that tool that ran: those of earlier turns, then those of this turn that
     /// have returned.
-    fn history(&self, name: &str) -> Vec<ToolCall> {
+    fn history(&self, name: &str, slots: &[ToolSlot]) -> Vec<ToolCall> {
         let ran = self.data.calls.iter().filter(|call| call.ran && call.name == name);
         let ran: std::collections::BTreeSet<_> = ran.map(|call| (call.turn, call.slot)).collect();
         let sampled = self.data.messages.iter().skip(self.data.spec.messages.len());
@@ -145,6 +145,8 @@ impl Engine {
             let calls = message.tool_calls.iter().filter(|call| ran.contains(&(turn, call.slot)));
             history.extend(calls.cloned());
         }
+        let returned = slots.iter().filter(|slot| slot.runs && slot.has_returned() && slot.call.name == name);
+        history.extend(returned.map(|slot| slot.call.clone()));
         history
     }
 }
