@@ -1,20 +1,16 @@
 //! Resume equivalence of an engine: cut runs against uncut twins, over many random cases.
 
-use std::{
-    cell::{Cell, RefCell},
-    collections::BTreeMap,
-    fmt,
-    sync::Arc,
-};
+use std::{cell::RefCell, collections::BTreeMap, fmt, sync::Arc};
 
-use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
+use proptest::test_runner::Config;
 use respool_core::{Dialect, outcome_eq};
 
 use crate::{
-    CutKind, Finished, Machine, Schedule, Script, Violation, Vocabulary,
+    CheckError, CutKind, Finished, Machine, Schedule, Script, Violation, Vocabulary,
     run::{run, run_with},
     schedule::schedule,
     script::script,
+    search::search,
     violation::Property,
 };
 
@@ -29,30 +25,6 @@ pub struct Report {
     pub finishes: BTreeMap<String, u32>,
 }
 
-/// The smallest case found in which a property does not hold.
-#[derive(Clone, Debug)]
-pub struct Counterexample {
-    /// After how many cases it was found.
-    pub cases: u32,
-    /// What does not hold.
-    pub what: String,
-    /// The task.
-    pub script: Script,
-    /// What was cut where.
-    pub schedule: Schedule,
-}
-
-/// A check did not pass.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum CheckError {
-    /// A property does not hold.
-    #[error("{0}")]
-    Broken(Box<Counterexample>),
-    /// The cases could not be made.
-    #[error("the cases could not be run: {0}")]
-    NotRun(String),
-}
-
 /// Runs `config.cases` random scripts, each under a random schedule and uncut, and compares the
 /// outcomes (P1, P2, P3, P10), with the invariants P4 to P8 checked after every step.
 ///
@@ -63,28 +35,15 @@ pub fn engine_equivalence<M: Machine>(
     dialect: &Arc<dyn Dialect>,
     config: Config,
 ) -> Result<Report, CheckError> {
-    let (report, cases) = (RefCell::new(Report::default()), Cell::new(0));
-    let has_failed = Cell::new(false);
+    let report = RefCell::new(Report::default());
     let strategy = (script(Arc::clone(vocabulary)), schedule());
-    let result = TestRunner::new(config).run(&strategy, |(script, schedule)| {
-        cases.set(cases.get() + u32::from(!has_failed.get()));
-        // Set before, so that a panic counts as well.
-        let failed_before = has_failed.replace(true);
-        let finished = check_case::<M>(&script, dialect, &schedule)
-            .map_err(|violation| TestCaseError::fail(violation.to_string()))?;
-        has_failed.set(failed_before);
+    let check = |(script, schedule)| {
+        let finished = check_case::<M>(&script, dialect, &schedule)?;
         report.borrow_mut().add(&finished);
-        Ok(())
-    });
-    match result {
-        Ok(()) => Ok(report.into_inner()),
-        Err(TestError::Abort(reason)) => Err(CheckError::NotRun(reason.to_string())),
-        Err(TestError::Fail(reason, (script, schedule))) => {
-            let what = reason.to_string();
-            let counterexample = Counterexample { cases: cases.get(), what, script, schedule };
-            Err(CheckError::Broken(Box::new(counterexample)))
-        }
-    }
+        Ok::<_, Violation>(())
+    };
+    search(config, &strategy, check, |(script, schedule)| format!("{schedule}with the task:\n{script}"))?;
+    Ok(report.into_inner())
 }
 
 /// Runs one script under the schedule and uncut, and compares the outcomes.
@@ -132,13 +91,5 @@ impl fmt::Display for Report {
             writeln!(f, "cut {kind}: {without}, through bytes: {with}")?;
         }
         self.finishes.iter().try_for_each(|(name, count)| writeln!(f, "ended as {name}: {count}"))
-    }
-}
-
-impl fmt::Display for Counterexample {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cases, what, script, schedule } = self;
-        write!(f, "{what}\nfound after {cases} cases; the smallest schedule that shows it:\n{schedule}")?;
-        write!(f, "with the task:\n{script}")
     }
 }
