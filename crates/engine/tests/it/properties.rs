@@ -6,7 +6,7 @@ use proptest::test_runner::Config;
 use respool_core::Dialect;
 use respool_engine::Engine;
 use respool_testkit::{ResultTokens, TokenDialect, vocabulary};
-use respool_verify::{CheckError, Machine, Report, engine_equivalence};
+use respool_verify::{CheckError, Machine, Report, check_total, engine_equivalence};
 
 /// A dialect in which the policy sees what tools and users say.
 pub(crate) fn dialect() -> Arc<dyn Dialect> {
@@ -24,4 +24,10 @@ fn cut_runs_equal_uncut_ones() {
     let report = report.unwrap_or_else(|error| panic!("{error}"));
     println!("{report}");
     assert_eq!(report.missing_cuts().collect::<Vec<_>>(), []);
+}
+
+#[test]
+fn nothing_panics_and_nothing_leaves_a_broken_rollout() {
+    let config = Config { cases: 5_000, ..Config::with_source_file(file!()) };
+    check_total::<Engine>(&vocabulary(), &dialect(), config).unwrap_or_else(|error| panic!("{error}"));
 }

@@ -1,0 +1,72 @@
+//! R10: every sampled token knows its version.
+
+use respool_core::{AgentState, CallOutcome, Event, PolicyVersion, VersionSpan};
+use respool_engine::Engine;
+
+use crate::scene::Scene;
+
+fn versions(scene: &Scene) -> Vec<Option<u64>> {
+    let versions = scene.engine.data().transcript.token_versions();
+    versions.into_iter().map(|version| version.map(|version| version.0)).collect()
+}
+
+fn span(start: u32, len: u32, version: u64) -> VersionSpan {
+    VersionSpan { start, len, version: PolicyVersion(version) }
+}
+
+#[test]
+fn r10_tokens_keep_the_version_that_sampled_them() {
+    let mut scene = Scene::new(|_| {});
+    scene.sampled_by(3, &[11]).step(Event::Interrupt).step(Event::Resume);
+    scene.sampled_by(5, &[701, 2]);
+    let effect = scene.effect();
+    scene.step(Event::GenerateEnded { effect, finish: respool_core::GenerateFinish::Stop });
+    scene.returned(0, CallOutcome::Ok, "").encode();
+    assert_eq!(versions(&scene), [Some(3), Some(5), Some(5), None, None]);
+    let transcript = &scene.engine.data().transcript;
+    assert_eq!(transcript.version_start(), Some(PolicyVersion(3)));
+    assert_eq!(transcript.version_end(), Some(PolicyVersion(5)));
+}
+
+#[test]
+fn r10_reported_spans_win_also_after_the_turn() {
+    let mut scene = Scene::new(|_| {});
+    scene.sampled_by(3, &[11]).step(Event::Interrupt).step(Event::Resume);
+    let effect = scene.effect();
+    scene.sampled_by(3, &[12, 13, 701, 2]);
+    scene.step(Event::GenerateEnded { effect, finish: respool_core::GenerateFinish::Stop });
+    scene.returned(0, CallOutcome::Ok, "").encode();
+    // A span past the attempt's end labels no token of another attempt.
+    scene.step(Event::Versions { effect, spans: vec![span(1, 99, 4)], uncertain: true });
+    assert_eq!(versions(&scene), [Some(3), Some(3), Some(4), Some(4), Some(4), None, None]);
+    assert!(scene.engine.data().version_uncertain);
+}
+
+#[test]
+fn r10_labels_of_an_unknown_attempt_are_rejected() {
+    let mut scene = Scene::new(|_| {});
+    let effect = scene.effect();
+    scene.rejected(Event::Versions { effect, spans: vec![span(0, 1, 4)], uncertain: true });
+    assert!(!scene.engine.data().version_uncertain);
+    assert_eq!(scene.engine.data().rejected_events, 1);
+}
+
+#[test]
+fn r10_nothing_sampled_has_no_version() {
+    let scene = Scene::new(|_| {});
+    let transcript = &scene.engine.data().transcript;
+    assert_eq!((transcript.version_start(), transcript.version_end()), (None, None));
+}
+
+#[test]
+fn a_turn_that_begins_inside_an_attempt_is_refused() {
+    let mut scene = Scene::new(|_| {});
+    scene.sampled(&[11, 12, 13]);
+    let (data, _) = scene.engine.clone().into_parts();
+    let state = AgentState::Generating { attempt: 0, fruitless: 0, turn_start: 4, attempt_start: 4 };
+    let refused = Engine::from_parts(data, state, scene.engine.dialect().clone()).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "not a rollout that can be resumed: generating: its turn begins inside an attempt"
+    );
+}
