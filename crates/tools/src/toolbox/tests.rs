@@ -67,8 +67,10 @@ impl ToolSession for Probe {
     fn execute<'a>(&'a self, request: ExecuteRequest<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             self.note(format!("{} {}", if request.rebuilding { "rerun" } else { "run" }, request.call.id));
-            play(&request.call.arguments).await?;
-            Ok(ToolOutput::from("ok"))
+            let mut cut = NoteWhenCut { probe: self, done: false };
+            let played = play(&request.call.arguments).await;
+            cut.done = true;
+            played.map(|()| ToolOutput::from("ok"))
         })
     }
 
@@ -77,6 +79,20 @@ impl ToolSession for Probe {
             self.note("release");
             Ok(())
         })
+    }
+}
+
+/// Notes that a call was dropped while it ran.
+struct NoteWhenCut<'a> {
+    probe: &'a Probe,
+    done: bool,
+}
+
+impl Drop for NoteWhenCut<'_> {
+    fn drop(&mut self) {
+        if !self.done && !std::thread::panicking() {
+            self.probe.note("cut");
+        }
     }
 }
 

@@ -90,7 +90,7 @@ async fn a_release_cancels_running_calls_first() {
     };
     let (result, ()) = tokio::join!(run(&tools, probe("a", "hang")), release);
     assert_eq!(result, ToolResult::text(CallOutcome::Cancelled, "tool `probe`: cancelled"));
-    assert_eq!(tool.log(), ["create", "run a", "release"]);
+    assert_eq!(tool.log(), ["create", "run a", "cut", "release"]);
     assert!(began.elapsed() < Duration::from_secs(1));
 }
 
@@ -103,6 +103,20 @@ async fn a_call_that_nobody_polls_does_not_hold_up_the_release() {
     session(&tools, SessionAction::Release).await;
     assert_eq!(tool.count("release"), 1);
     assert_eq!(stuck.await.outcome, CallOutcome::Cancelled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_waits_for_the_end_of_running_calls() {
+    let tool = Probe::new(SessionPolicy::Stateless);
+    let tools = Toolbox::builder().tool(tool.clone()).build().unwrap();
+    let mut slow = Box::pin(run(&tools, probe("a", "hang")));
+    assert!((&mut slow).now_or_never().is_none());
+    let mut release = Box::pin(session(&tools, SessionAction::Release));
+    assert!((&mut release).now_or_never().is_none());
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(tool.log(), ["create", "run a"]);
+    tokio::join!(slow, release);
+    assert_eq!(tool.log(), ["create", "run a", "cut", "release"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -147,6 +161,7 @@ async fn a_lost_session_is_what_the_tool_declares() {
         let result = run(&tools, resumed(policy, &history)).await;
         assert_eq!(result.outcome, outcome, "{policy:?}: {result:?}");
         tools.close().await.unwrap();
+        settle().await;
         assert_eq!(tool.log(), log, "{policy:?}");
         result.content.text()
     };
