@@ -20,8 +20,10 @@
 pub mod broken;
 mod dialect;
 mod parse;
+mod services;
 pub mod token;
 mod vocabulary;
 
 pub use dialect::{ResultTokens, TokenDialect};
+pub use services::Worlds;
 pub use vocabulary::vocabulary;

@@ -12,14 +12,17 @@
 //! counts would make a broken resume pass.
 
 mod action;
+mod clock;
 mod cut;
 mod cutting;
 mod equivalence;
 mod event;
 mod hash;
 mod invariants;
+mod journal;
 mod machine;
 mod policy;
+mod resume;
 mod run;
 mod running;
 mod schedule;
@@ -30,11 +33,13 @@ mod violation;
 mod vocabulary;
 mod world;
 
+pub use clock::Clock;
 pub use cut::{Cut, CutKind};
 pub use equivalence::{Report, check_case, engine_equivalence};
 pub use event::event;
 pub use machine::Machine;
 pub use policy::{Answer, Habits, Policy};
+pub use resume::{LoopCut, Moment, ResumeConfig, ResumeReport, resume_equivalence};
 pub use run::{CallPlace, Finished, run};
 pub use schedule::{FaultKind, GenerationFault, Noise, NoiseKind, Schedule, WHOLE, schedule};
 pub use script::{Script, script};

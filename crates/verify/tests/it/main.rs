@@ -1,0 +1,3 @@
+//! The checks of services, on services that pass and on ones that do not.
+
+mod resume;
