@@ -87,3 +87,39 @@ impl Reading {
 fn call(name: String) -> ParsedCall {
     ParsedCall::Call(ToolCall { id: String::new(), slot: 0, name, arguments: JsonText::empty_object() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(turn: &[Token], content: &str, calls: &[&str]) {
+        let parsed = parse(&[1, 5], turn);
+        assert_eq!(parsed.content, content);
+        let shown = parsed.calls.iter().map(|call| match call {
+            ParsedCall::Call(call) => call.name.clone(),
+            ParsedCall::Wrong { name, reason } => format!("{name}: {reason}"),
+            ParsedCall::Malformed { reason, text } => format!("{text}: {reason}"),
+        });
+        assert_eq!(shown.collect::<Vec<_>>(), calls);
+    }
+
+    #[test]
+    fn calls_are_read_in_order_and_text_around_them_is_kept() {
+        check(&[10, 701, 11, 3, 602, 4, 2], "ab", &["t01", "t02"]);
+        check(&[3, 602, 603, 4], "", &["t0203"]);
+        check(&[3, 601, 5, 4, 2], "", &["t01: the arguments are no object"]);
+        check(&[3, 4, 701], "", &["<call>: it has no name", "t01"]);
+        check(&[3, 10, 4], "", &["<call>a: it has no name"]);
+        check(&[10, 3, 601], "a", &["<call>01: it is not closed"]);
+    }
+
+    #[test]
+    fn characters_and_reasoning_may_take_several_tokens() {
+        check(&[40, 41, 42, 43, 44], "é😀", &[]);
+        check(&[40], "\u{fffd}", &[]);
+        let parsed = parse(&[1, 6], &[10, 701, 7, 11, 2]);
+        assert_eq!((parsed.reasoning.as_deref(), parsed.content.as_str()), (Some("a<t01>"), "b"));
+        assert!(parsed.calls.is_empty());
+    }
+}

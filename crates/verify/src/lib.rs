@@ -10,13 +10,30 @@
 //!
 //! *Invariant:* the world answers by prefix and by place, never by the number of a call: one that
 //! counts would make a broken resume pass.
+//!
+//! ```
+//! # use std::{sync::Arc, time::Duration};
+//! # use proptest::strategy::Strategy;
+//! # use respool_driver::{AgentLoop, Settings};
+//! # use respool_testkit::{TokenDialect, Worlds, vocabulary};
+//! use respool_verify::{ResumeConfig, resume_equivalence, script};
+//!
+//! # let services = Worlds::new(vocabulary(), Duration::from_millis(5)).services();
+//! # let my_loop = AgentLoop::new(Arc::new(TokenDialect::new()), services, Settings::default()).boxed();
+//! let tasks = script(vocabulary()).prop_map(|script| script.spec).boxed();
+//! let report = resume_equivalence(&my_loop, ResumeConfig::new(tasks))?;
+//! assert!(report.interrupts > 0);
+//! # Ok::<(), respool_verify::CheckError>(())
+//! ```
 
 mod action;
 mod clock;
 mod cut;
 mod cutting;
+mod dialect_check;
 mod equivalence;
 mod event;
+mod generate_check;
 mod hash;
 mod invariants;
 mod journal;
@@ -28,6 +45,7 @@ mod running;
 mod schedule;
 mod script;
 mod search;
+mod tool_check;
 mod total;
 mod violation;
 mod vocabulary;
@@ -35,8 +53,10 @@ mod world;
 
 pub use clock::Clock;
 pub use cut::{Cut, CutKind};
+pub use dialect_check::{DialectConfig, check_dialect};
 pub use equivalence::{Report, check_case, engine_equivalence};
 pub use event::event;
+pub use generate_check::{GenerateConfig, check_generate_service};
 pub use machine::Machine;
 pub use policy::{Answer, Habits, Policy};
 pub use resume::{LoopCut, Moment, ResumeConfig, ResumeReport, resume_equivalence};
@@ -44,6 +64,7 @@ pub use run::{CallPlace, Finished, run};
 pub use schedule::{FaultKind, GenerationFault, Noise, NoiseKind, Schedule, WHOLE, schedule};
 pub use script::{Script, script};
 pub use search::{CheckError, Counterexample};
+pub use tool_check::{ToolConfig, check_tool_service};
 pub use total::check_total;
 pub use violation::{Property, Violation};
 pub use vocabulary::{Phrase, PhraseKind, Vocabulary};

@@ -1,3 +1,4 @@
 //! The checks of services, on services that pass and on ones that do not.
 
 mod resume;
+mod seams;
