@@ -1,0 +1,59 @@
+//! `respool run`.
+
+use std::{process::ExitCode, sync::Arc};
+
+use respool_core::PolicyVersion;
+
+use super::execute::{self, Ready, bad_row, runtime};
+use crate::{
+    args::RunArgs,
+    names::Key,
+    out::{Output, RunDir, RunFile},
+    plan::{self, Plan},
+    prepare::{Prepared, prepare},
+    rollouts::Job,
+    screen,
+    setup::Setup,
+    summary::Summary,
+    tasks::TaskFile,
+};
+
+pub(super) fn command(args: &RunArgs) -> anyhow::Result<ExitCode> {
+    let (plan, source) = Plan::resolve(args)?;
+    screen::say(&plan::describe(&source));
+    let dir = RunDir::new(&args.out);
+    dir.check_new()?;
+    let mut file = TaskFile::read(&plan.tasks, plan.limit)?;
+    let version = PolicyVersion(0);
+    let setup = Setup::build(&plan, version)?;
+    let tasks = prepare(&mut file, &plan, &setup)?;
+    if tasks.is_empty() && file.bad.is_empty() {
+        anyhow::bail!("{} has no rows", args.tasks.display());
+    }
+    dir.create(&RunFile {
+        respool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        tasks_sha256: file.sha256.clone(),
+        fingerprints: (&setup.fingerprints).into(),
+        arguments: std::env::args().collect(),
+        plan: plan.clone(),
+    })?;
+    let mut output = Output::open(dir, &mut |repaired| screen::warn(&repaired))?;
+    setup.warnings().into_iter().chain(file.ignored.warnings()).for_each(|line| screen::warn(&line));
+    for row in &file.bad {
+        output.failure(bad_row(&plan, row))?;
+    }
+    let jobs = jobs(&tasks, plan.n()).collect();
+    let ready = Ready { plan, setup: Arc::new(setup), output, summary: Summary::default(), version };
+    runtime()?.block_on(execute::run(ready, jobs))
+}
+
+/// All samples of a task one after the other: its group is complete early.
+pub(super) fn jobs(tasks: &[Arc<Prepared>], n: u32) -> impl Iterator<Item = Job> {
+    tasks.iter().flat_map(move |task| {
+        (0..n).map(move |sample| Job {
+            key: Key { ..task.key(sample) },
+            task: Some(Arc::clone(task)),
+            snapshot: None,
+        })
+    })
+}

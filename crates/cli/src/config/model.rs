@@ -1,0 +1,17 @@
+//! `[model]`: how the model family writes.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Where tokenizer and template are. Without a path: the built-in dialect.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ModelSection {
+    /// The model folder; relative to the configuration file.
+    pub(crate) path: Option<PathBuf>,
+    /// Name of the tool-call format; without it told from the template.
+    pub(crate) format: Option<String>,
+    /// Further arguments of the chat template, such as `enable_thinking`.
+    pub(crate) apply_chat_template_kwargs: serde_json::Map<String, serde_json::Value>,
+}

@@ -1,0 +1,23 @@
+//! `[run]`: what the flags of `respool run` say too; a flag wins.
+
+use std::{num::NonZeroU32, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+/// What the flags of `respool run` say too.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RunSection {
+    /// Rollouts of each task.
+    pub(crate) n: Option<NonZeroU32>,
+    /// Rollouts at a time.
+    pub(crate) concurrency: Option<NonZeroU32>,
+    pub(crate) seed: Option<u64>,
+    #[serde(with = "humantime_serde")]
+    pub(crate) weight_sync_every: Option<Duration>,
+    /// The loop of rows without `agent_name`.
+    pub(crate) default_agent_loop: Option<String>,
+    /// How long an interrupt waits for running tools.
+    #[serde(with = "humantime_serde")]
+    pub(crate) tool_interrupt_deadline: Option<Duration>,
+}

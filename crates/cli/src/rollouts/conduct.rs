@@ -1,0 +1,59 @@
+//! The one who opens and closes the worker's gate: weight syncs, and the end.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::{Context, anyhow};
+use respool_core::PolicyVersion;
+use respool_llm::WeightSync;
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+
+use super::Conditions;
+use crate::{setup::Setup, stats::Stats};
+
+/// Syncs weights as often as asked until `stop`; then interrupts every rollout. When it returns, no
+/// rollout runs, and none will.
+pub(super) async fn conduct(setup: &Arc<Setup>, conditions: &Conditions) -> anyhow::Result<()> {
+    let result = match conditions.weight_sync_every {
+        Some(every) => sync_until(setup, every, conditions.version, &conditions.stop).await,
+        None => {
+            conditions.stop.cancelled().await;
+            Ok(())
+        }
+    };
+    setup.worker.interrupt();
+    setup.worker.idle().await;
+    result
+}
+
+async fn sync_until(
+    setup: &Setup,
+    every: Duration,
+    mut version: PolicyVersion,
+    stop: &CancellationToken,
+) -> anyhow::Result<()> {
+    let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => return Ok(()),
+            _ = ticks.tick() => {}
+        }
+        version = PolicyVersion(version.0 + 1);
+        sync(setup, version).await.with_context(|| format!("weight sync to version {version}"))?;
+        Stats::add(&setup.stats.syncs);
+    }
+}
+
+/// Interrupt everything, stop sampling, take the new version, let everything go on.
+async fn sync(setup: &Setup, version: PolicyVersion) -> anyhow::Result<()> {
+    let of = |what: &'static str| move |fault| anyhow!("{what}: {fault}");
+    setup.worker.interrupt();
+    setup.worker.idle().await;
+    setup.servers.pause(WeightSync::Abort).await.map_err(of("pause"))?;
+    let resumed = setup.worker.resume(version).await.map_err(of("new version"));
+    // An unanswered pause is followed by a continue, whatever happened in between.
+    setup.servers.continue_generation().await.map_err(of("continue"))?;
+    resumed
+}

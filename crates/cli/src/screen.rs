@@ -1,0 +1,26 @@
+//! Lines for people: results to stdout, everything else to stderr.
+
+use std::io::{self, Write};
+
+use tracing_subscriber::EnvFilter;
+
+/// A line of result. Where nobody reads any more there is nobody to tell.
+pub(crate) fn say(line: &str) {
+    let _written = writeln!(io::stdout(), "{line}");
+}
+
+/// Something that a person should know and that stops nothing.
+pub(crate) fn warn(line: &str) {
+    let _written = writeln!(io::stderr(), "warning: {line}");
+}
+
+/// Why it ended.
+pub(crate) fn error(error: &anyhow::Error) {
+    let _written = writeln!(io::stderr(), "error: {error:#}");
+}
+
+/// Traces go to stderr; `RESPOOL_LOG` says which.
+pub(crate) fn trace() {
+    let filter = EnvFilter::try_from_env("RESPOOL_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+}

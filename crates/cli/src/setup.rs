@@ -1,0 +1,138 @@
+//! Everything that a plan's rollouts run on, built.
+
+use std::{path::Path, sync::Arc};
+
+use anyhow::{Context, anyhow};
+use respool_core::{Dialect, PolicyVersion};
+use respool_dialect::{Clock, Continues, DialectOptions, HfDialect};
+use respool_driver::{AgentLoop, Services, Settings};
+use respool_format::Fingerprints;
+use respool_interact::Interactions;
+use respool_llm::ServerManager;
+use respool_llm_mock::{MockConfig, MockServer};
+use respool_registry::{AgentLoopRegistry, AgentLoopWorker, with_reward};
+use respool_tools::Toolbox;
+
+use crate::{
+    config::Config,
+    fingerprint,
+    plan::Plan,
+    policy::{self, Solutions},
+    stats::Stats,
+};
+
+/// Everything that rollouts run on.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    pub(crate) dialect: Arc<HfDialect>,
+    pub(crate) tools: Toolbox,
+    pub(crate) servers: Arc<dyn ServerManager>,
+    pub(crate) worker: AgentLoopWorker,
+    pub(crate) registry: AgentLoopRegistry,
+    /// What the teacher knows.
+    pub(crate) solutions: Arc<Solutions>,
+    pub(crate) stats: Arc<Stats>,
+    pub(crate) fingerprints: Fingerprints,
+}
+
+impl Setup {
+    /// Builds it all. Servers start at that version.
+    pub(crate) fn build(plan: &Plan, version: PolicyVersion) -> anyhow::Result<Self> {
+        let config = &plan.config;
+        let dialect = Arc::new(load_dialect(config, plan.started)?);
+        let tools = config.tools.build()?;
+        let (solutions, stats) = (Arc::new(Solutions::default()), Arc::new(Stats::default()));
+        let servers: Arc<dyn ServerManager> = Arc::new(MockServer::new(
+            policy::build(&config.policy, &dialect, &tools, &solutions)?,
+            MockConfig {
+                token_latency: config.policy.token_latency.unwrap_or_default(),
+                delta_size: config.policy.delta_size(),
+                faults: config.policy.faults.script(plan.seed()),
+                version,
+            },
+        ));
+        let services = Services {
+            generate: stats.watch_generate(servers.generate()),
+            tools: stats.watch_tools(tools.service()),
+            sessions: tools.sessions(),
+            interact: interactions(config)?.service(),
+        };
+        let registry = registry(config, &dialect, services)?;
+        let worker = AgentLoopWorker::new(registry.clone(), Arc::clone(&servers), plan.concurrency(), None);
+        let fingerprints = fingerprint::of(config, dialect.as_ref(), &tools)?;
+        Ok(Self { dialect, tools, servers, worker, registry, solutions, stats, fingerprints })
+    }
+
+    /// What a person should know about the template before the run.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let report = self.dialect.continuations();
+        [("tool results", &report.tool), ("a user message", &report.user)]
+            .into_iter()
+            .filter_map(|(what, continues)| match continues {
+                Continues::AppendOnly => None,
+                Continues::NotAppendOnly { .. } => Some(format!(
+                    "chat template: {what} after a turn change earlier text; tokens stay as they were sampled and \
+                     records say template_append_only: false"
+                )),
+                Continues::Cannot { reason } => {
+                    Some(format!("chat template: {what} cannot follow a turn: {reason}"))
+                }
+            })
+            .collect()
+    }
+}
+
+/// The dialect of a configuration; templates see that date.
+pub(crate) fn load_dialect(config: &Config, started: i64) -> anyhow::Result<HfDialect> {
+    let compat = config.compat.resolve();
+    let mut options = DialectOptions::new(Clock::from_unix_seconds(started));
+    options.continuation = compat.continuation;
+    options.control_tokens = compat.control_tokens;
+    if let Some(format) = &config.model.format {
+        options.tool_format.clone_from(format);
+    }
+    match &config.model.path {
+        Some(folder) => load_folder(folder, options),
+        None => Ok(HfDialect::embedded(options)?),
+    }
+}
+
+fn load_folder(folder: &Path, options: DialectOptions) -> anyhow::Result<HfDialect> {
+    HfDialect::load(folder, options).with_context(|| format!("model folder {}", folder.display()))
+}
+
+fn interactions(config: &Config) -> anyhow::Result<Interactions> {
+    config
+        .interaction
+        .iter()
+        .try_fold(Interactions::new(), |all, (name, section)| Ok(all.with(name, section.build())?))
+}
+
+fn registry(
+    config: &Config,
+    dialect: &Arc<HfDialect>,
+    services: Services,
+) -> anyhow::Result<AgentLoopRegistry> {
+    let mut settings = Settings::default();
+    if let Some(deadline) = config.run.tool_interrupt_deadline {
+        settings.tool_interrupt_deadline = deadline;
+    }
+    let dialect: Arc<dyn Dialect> = Arc::<HfDialect>::clone(dialect);
+    let registry = AgentLoopRegistry::builtin(AgentLoop::new(dialect, services, settings));
+    Ok(match &config.reward {
+        None => registry,
+        Some(reward) => {
+            let (rewards, name) = reward.build()?;
+            let rewards = Arc::new(rewards);
+            registry.map(|service| with_reward(service, Arc::clone(&rewards), name))
+        }
+    })
+}
+
+/// The token that ends a turn, for policies that have to say it.
+pub(crate) fn stop_token(dialect: &HfDialect) -> anyhow::Result<respool_core::Token> {
+    let stop = dialect.stop_tokens().first().copied();
+    stop.ok_or_else(|| {
+        anyhow!("the model folder names no stop token (eos_token), so no policy can end a turn")
+    })
+}
