@@ -1,0 +1,315 @@
+//! A model family's dialect from its Hugging Face files.
+
+use std::fmt;
+use std::path::Path;
+
+use minijinja::value::Value;
+use respool_core::{
+    Chat, Continuation, ContinuationMode, ControlTokens, Dialect, DialectError, Encoded, Fingerprint,
+    JsonText, ParsedTurn, Token,
+};
+
+use crate::continuation::{Next, Turns};
+use crate::fingerprint;
+use crate::format::{ToolFormat, TurnContext, tool_format};
+use crate::load::{Config, Files, LoadError, Parts};
+use crate::messages::{self, ReasoningFields};
+use crate::opaque::{Guarded, Opaque, unused_letters};
+use crate::options::DialectOptions;
+use crate::report::ContinuationReport;
+use crate::template::{RenderInput, Scene, Template};
+use crate::vocabulary::Vocabulary;
+
+/// A dialect from a model folder: `tokenizer.json`, `tokenizer_config.json`, `chat_template.jinja`
+/// and `generation_config.json`.
+pub struct HfDialect {
+    pub(crate) name: String,
+    pub(crate) options: DialectOptions,
+    pub(crate) vocabulary: Vocabulary,
+    template: Template,
+    tool_template: Option<Template>,
+    pub(crate) fields: ReasoningFields,
+    special_tokens: Vec<(String, String)>,
+    stop_tokens: Vec<Token>,
+    format: &'static dyn ToolFormat,
+    fingerprint: Fingerprint,
+    report: ContinuationReport,
+    /// Ids of the system text that `continuation = reference` cuts off.
+    pub(crate) reference_prefix: usize,
+}
+
+/// How many tokens before a turn tell whether the prompt opened a reasoning block.
+const PROMPT_TAIL: usize = 16;
+
+impl HfDialect {
+    /// Reads a model folder.
+    ///
+    /// # Errors
+    /// If a file is missing or not as expected, the template does not compile, or an option does
+    /// not fit it; the message names file and field, or the option.
+    pub fn load(folder: &Path, options: DialectOptions) -> Result<Self, LoadError> {
+        let files = Files::read(folder)?;
+        let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy();
+        let parts = Parts {
+            name: &name,
+            tokenizer: &files.tokenizer,
+            tokenizer_config: &files.tokenizer_config,
+            chat_template: files.chat_template.as_deref(),
+            generation_config: files.generation_config.as_deref(),
+        };
+        Self::from_parts(&parts, options)
+    }
+
+    /// Builds a dialect from the texts of its files.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn from_parts(parts: &Parts<'_>, options: DialectOptions) -> Result<Self, LoadError> {
+        let mut config = Config::read(parts)?;
+        if let Some(source) = &options.template {
+            (config.template, config.tool_template) = (Some(source.clone()), None);
+        }
+        let source = config.template.clone().ok_or_else(|| LoadError::Field {
+            file: "tokenizer_config.json",
+            field: "chat_template".to_owned(),
+            expected: "a template here or in chat_template.jinja",
+            found: "none".to_owned(),
+        })?;
+        let template = Template::new(parts.name, &source, options.clock)?;
+        let tool_template = config.tool_template.as_deref();
+        let tool_template =
+            tool_template.map(|source| Template::new(parts.name, source, options.clock)).transpose()?;
+        let vocabulary = Vocabulary::new(parts.tokenizer.as_bytes()).map_err(LoadError::Tokenizer)?;
+        let format = choose_format(&options.tool_format, tool_template.as_ref().unwrap_or(&template))?;
+        let mut dialect = Self {
+            name: parts.name.to_owned(),
+            stop_tokens: stop_tokens(&config, &vocabulary, format)?,
+            fingerprint: fingerprint::of(parts, &config, &options, format.name()),
+            special_tokens: config.special_tokens,
+            fields: ReasoningFields::of(&source),
+            options,
+            vocabulary,
+            template,
+            tool_template,
+            format,
+            report: ContinuationReport::default(),
+            reference_prefix: 0,
+        };
+        match dialect.options.continuation {
+            ContinuationMode::Template => dialect.report = ContinuationReport::of(&dialect),
+            ContinuationMode::Reference => dialect.reference_prefix = dialect.measure_reference_prefix()?,
+        }
+        Ok(dialect)
+    }
+
+    /// How the template takes new messages, as found at load. With `continuation = reference` it is
+    /// not asked and both are append-only.
+    #[must_use]
+    pub fn continuations(&self) -> &ContinuationReport {
+        &self.report
+    }
+
+    /// The chat template for chats with or without tools.
+    #[must_use]
+    pub fn template(&self, with_tools: bool) -> &Template {
+        self.tool_template.as_ref().filter(|_| with_tools).unwrap_or(&self.template)
+    }
+
+    /// The variables such as `bos_token` that templates see.
+    #[must_use]
+    pub fn special_tokens(&self) -> &[(String, String)] {
+        &self.special_tokens
+    }
+
+    /// The tool-call format.
+    #[must_use]
+    pub fn tool_format(&self) -> &'static dyn ToolFormat {
+        self.format
+    }
+
+    /// The id of a token by its spelling.
+    #[must_use]
+    pub fn token(&self, spelling: &str) -> Option<Token> {
+        self.vocabulary.id_of(spelling)
+    }
+
+    /// The ids of a text, control tokens found wherever they are spelled out, none added.
+    ///
+    /// # Errors
+    /// If the tokenizer fails on it.
+    pub fn encode_text(&self, text: &str) -> Result<Vec<Token>, DialectError> {
+        self.vocabulary.encode(text).map_err(|error| self.tokenizer_error(&error))
+    }
+
+    /// As [`Dialect::encode_chat`], for messages as JSON, which can say more than ours: null
+    /// content, arguments as text, fields of one family. `special_tokens` are the dialect's own.
+    ///
+    /// # Errors
+    /// If the template refuses the messages.
+    pub fn encode_json(&self, input: &RenderInput<'_>) -> Result<Encoded, DialectError> {
+        let input = RenderInput { special_tokens: &self.special_tokens, ..*input };
+        let (scene, messages) = input.values().map_err(|error| DialectError::new(error.to_string()))?;
+        self.encode_values(&scene, &messages, input.add_generation_prompt)
+    }
+
+    /// As [`Dialect::encode_continuation`], for messages as JSON; the last of `input.messages` is
+    /// the sampled turn.
+    ///
+    /// # Errors
+    /// If the template refuses the messages.
+    pub fn encode_continuation_json(
+        &self,
+        input: &RenderInput<'_>,
+        new_messages: &JsonText,
+        last_token: Option<Token>,
+    ) -> Result<Encoded, DialectError> {
+        let wrong = |error: crate::template::TemplateError| DialectError::new(error.to_string());
+        let input = RenderInput { special_tokens: &self.special_tokens, ..*input };
+        let (scene, mut prefix) = input.values().map_err(wrong)?;
+        let turn = prefix.pop();
+        let new = crate::template::messages(new_messages, input.string_arguments).map_err(wrong)?;
+        self.encode_next(&Next { scene: &scene, turns: Turns { prefix, turn, new }, last_token })
+    }
+
+    pub(crate) fn scene(&self, tools: Value, args: &JsonText) -> Result<Scene, DialectError> {
+        Scene::new(tools, &self.special_tokens, args).map_err(|error| DialectError::new(error.to_string()))
+    }
+
+    fn encode_values(
+        &self,
+        scene: &Scene,
+        messages: &[Value],
+        generation_prompt: bool,
+    ) -> Result<Encoded, DialectError> {
+        let [bracket, _] = unused_letters(messages.iter().chain(scene.context.0.values()))
+            .map_err(|_| DialectError::new("the messages use every letter of the cuneiform block"))?;
+        let mut opaque = Opaque::new(self.vocabulary.controls(), bracket);
+        let messages = self.hidden(&mut opaque, messages);
+        let text = self
+            .template_for(scene)
+            .render_values(scene, messages, generation_prompt)
+            .map_err(|error| DialectError::new(error.to_string()))?;
+        Ok(Encoded { tokens: self.encode_guarded(&opaque.reveal(&text))?, changes: Vec::new() })
+    }
+
+    pub(crate) fn template_for(&self, scene: &Scene) -> &Template {
+        self.template(scene.context.0.get("tools").is_some_and(Value::is_true))
+    }
+
+    /// The messages as the template sees them: control strings hidden with `control_tokens = plain`.
+    pub(crate) fn hidden(&self, opaque: &mut Opaque<'_>, messages: &[Value]) -> Vec<Value> {
+        match self.options.control_tokens {
+            ControlTokens::Plain => messages.iter().map(|message| opaque.hide_message(message)).collect(),
+            ControlTokens::Parse => messages.to_vec(),
+        }
+    }
+
+    pub(crate) fn encode_guarded(&self, guarded: &Guarded) -> Result<Vec<Token>, DialectError> {
+        self.vocabulary.encode_guarded(guarded).map_err(|error| self.tokenizer_error(&error))
+    }
+
+    fn tokenizer_error(&self, error: &str) -> DialectError {
+        DialectError::new(format!("tokenizer {}: {error}", self.name))
+    }
+
+    /// The turn's text without the stop tokens at its end.
+    fn turn_text(&self, turn: &[Token]) -> String {
+        let is_stop = |token: &Token| self.stop_tokens.contains(token);
+        let stops = turn.iter().rev().take_while(|token| is_stop(token)).count();
+        self.decode(&turn[..turn.len() - stops])
+    }
+}
+
+impl Dialect for HfDialect {
+    fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    fn stop_tokens(&self) -> &[Token] {
+        &self.stop_tokens
+    }
+
+    fn encode_chat(&self, chat: &Chat<'_>) -> Result<Encoded, DialectError> {
+        let scene = self.scene(messages::tools(chat.tools), chat.template_args)?;
+        let messages: Vec<Value> =
+            chat.messages.iter().map(|message| messages::message(message, &self.fields)).collect();
+        self.encode_values(&scene, &messages, true)
+    }
+
+    fn encode_continuation(&self, continuation: &Continuation<'_>) -> Result<Encoded, DialectError> {
+        let chat = &continuation.chat;
+        let scene = self.scene(messages::tools(chat.tools), chat.template_args)?;
+        let value = |message| messages::message(message, &self.fields);
+        let mut prefix: Vec<Value> = chat.messages.iter().map(value).collect();
+        let turn = prefix.pop();
+        let new = continuation.new_messages.iter().map(value).collect();
+        let turns = Turns { prefix, turn, new };
+        self.encode_next(&Next { scene: &scene, turns, last_token: continuation.last_token })
+    }
+
+    fn parse_turn(&self, before: &[Token], turn: &[Token], complete: bool) -> ParsedTurn {
+        let tail = self.decode(&before[before.len().saturating_sub(PROMPT_TAIL)..]);
+        let reasoning_open = tail.trim_end().ends_with(self.format.reasoning_start());
+        self.format.parse(&self.turn_text(turn), TurnContext { reasoning_open, complete })
+    }
+
+    fn token_bytes(&self, token: Token, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.vocabulary.bytes_of(token));
+    }
+}
+
+impl fmt::Debug for HfDialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HfDialect")
+            .field("name", &self.name)
+            .field("options", &self.options)
+            .field("fingerprint", &self.fingerprint)
+            .finish_non_exhaustive()
+    }
+}
+
+/// `auto` takes Hermes where the template writes it or has no format of its own.
+fn choose_format(name: &str, template: &Template) -> Result<&'static dyn ToolFormat, LoadError> {
+    if name != "auto" {
+        return tool_format(name).ok_or_else(|| LoadError::UnknownToolFormat(name.to_owned()));
+    }
+    let source = template.source();
+    let is_hermes = source.contains("<tool_call>") && !source.contains("<function=");
+    let has_own = source.contains("tool_calls") && !is_hermes;
+    tool_format("hermes")
+        .filter(|_| !has_own)
+        .ok_or_else(|| LoadError::UnclearToolFormat(template.name().to_owned()))
+}
+
+/// `eos_token`, `eos_token_id` of the generation config, and the format's own, in this order.
+fn stop_tokens(
+    config: &Config,
+    vocabulary: &Vocabulary,
+    format: &dyn ToolFormat,
+) -> Result<Vec<Token>, LoadError> {
+    let mut stops = Vec::new();
+    if let Some(eos) = config.special("eos_token") {
+        stops.push(vocabulary.id_of(eos).ok_or_else(|| LoadError::Field {
+            file: "tokenizer_config.json",
+            field: "eos_token".to_owned(),
+            expected: "a token of tokenizer.json",
+            found: eos.to_owned(),
+        })?);
+    }
+    stops.extend(&config.eos_ids);
+    stops.extend(format.stop_tokens().iter().filter_map(|spelling| vocabulary.id_of(spelling)));
+    let mut seen = std::collections::BTreeSet::new();
+    stops.retain(|stop| seen.insert(*stop));
+    if stops.is_empty() {
+        return Err(LoadError::Field {
+            file: "tokenizer_config.json",
+            field: "eos_token".to_owned(),
+            expected: "a token here, or eos_token_id in generation_config.json",
+            found: "neither".to_owned(),
+        });
+    }
+    Ok(stops)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! Reading a model folder.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value as Json};
+
+use crate::format::tool_format_names;
+use crate::template::TemplateError;
+
+/// A model folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A file cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// A field of a file is not as expected.
+    #[error("{file}: {field}: expected {expected}, found {found}")]
+    Field {
+        /// The file's name.
+        file: &'static str,
+        /// The field.
+        field: String,
+        /// What was expected.
+        expected: &'static str,
+        /// What was found.
+        found: String,
+    },
+    /// The tokenizer cannot be built.
+    #[error("tokenizer.json: {0}")]
+    Tokenizer(String),
+    /// The template cannot be compiled.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    /// The option `tool_format` names no format.
+    #[error("tool_format = \"{0}\" is not known; known are auto, {known}", known = known_formats())]
+    UnknownToolFormat(String),
+    /// The format cannot be told from the template.
+    #[error(
+        "chat template {0} writes tool calls in a format that is not known; set tool_format to one of {known}",
+        known = known_formats()
+    )]
+    UnclearToolFormat(String),
+    /// The option `continuation = reference` cannot work with this template.
+    #[error("continuation = reference: chat template {template}: {reason}; use continuation = template")]
+    Reference {
+        /// The template's name.
+        template: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+fn known_formats() -> String {
+    tool_format_names().collect::<Vec<_>>().join(", ")
+}
+
+/// The texts that make a dialect.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a> {
+    /// A name for messages, such as the model folder's.
+    pub name: &'a str,
+    /// `tokenizer.json`.
+    pub tokenizer: &'a str,
+    /// `tokenizer_config.json`.
+    pub tokenizer_config: &'a str,
+    /// `chat_template.jinja`; without it the template is in `tokenizer_config.json`.
+    pub chat_template: Option<&'a str>,
+    /// `generation_config.json`.
+    pub generation_config: Option<&'a str>,
+}
+
+/// The files of a model folder.
+#[derive(Debug)]
+pub(crate) struct Files {
+    pub(crate) tokenizer: String,
+    pub(crate) tokenizer_config: String,
+    pub(crate) chat_template: Option<String>,
+    pub(crate) generation_config: Option<String>,
+}
+
+impl Files {
+    pub(crate) fn read(folder: &Path) -> Result<Self, LoadError> {
+        let required = |name: &str| {
+            let path = folder.join(name);
+            std::fs::read_to_string(&path).map_err(|error| LoadError::Read { path, error })
+        };
+        let optional = |name: &str| match required(name) {
+            Ok(text) => Ok(Some(text)),
+            Err(LoadError::Read { error, .. }) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        };
+        Ok(Self {
+            tokenizer: required("tokenizer.json")?,
+            tokenizer_config: required("tokenizer_config.json")?,
+            chat_template: optional("chat_template.jinja")?,
+            generation_config: optional("generation_config.json")?,
+        })
+    }
+}
+
+/// What `tokenizer_config.json` and `generation_config.json` say.
+#[derive(Debug, Default)]
+pub(crate) struct Config {
+    /// Name and text, as templates see them.
+    pub(crate) special_tokens: Vec<(String, String)>,
+    /// The template, and the one for chats with tools if there are two.
+    pub(crate) template: Option<String>,
+    pub(crate) tool_template: Option<String>,
+    /// Ids that end a turn.
+    pub(crate) eos_ids: Vec<u32>,
+}
+
+const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
+const GENERATION_CONFIG: &str = "generation_config.json";
+
+impl Config {
+    pub(crate) fn read(parts: &Parts<'_>) -> Result<Self, LoadError> {
+        let mut config = Self::default();
+        let fields = object(TOKENIZER_CONFIG, parts.tokenizer_config)?;
+        for name in
+            ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"]
+        {
+            if let Some(text) = special_token(&fields, name)? {
+                config.special_tokens.push((name.to_owned(), text));
+            }
+        }
+        match parts.chat_template {
+            Some(template) => config.template = Some(template.to_owned()),
+            None => config.read_template(fields.get("chat_template"))?,
+        }
+        if let Some(text) = parts.generation_config {
+            config.eos_ids = eos_ids(object(GENERATION_CONFIG, text)?.get("eos_token_id"))?;
+        }
+        Ok(config)
+    }
+
+    /// The special token of that name.
+    pub(crate) fn special(&self, name: &str) -> Option<&str> {
+        self.special_tokens.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str())
+    }
+
+    /// One text, or a list of named ones of which `default` and `tool_use` matter.
+    fn read_template(&mut self, field: Option<&Json>) -> Result<(), LoadError> {
+        match field {
+            None | Some(Json::Null) => {}
+            Some(Json::String(text)) => self.template = Some(text.clone()),
+            Some(Json::Array(named)) => {
+                for entry in named {
+                    let text = |key: &str| entry.get(key).and_then(Json::as_str).map(str::to_owned);
+                    let template = text("template").ok_or_else(|| wrong_template(entry))?;
+                    match text("name").ok_or_else(|| wrong_template(entry))?.as_str() {
+                        "default" => self.template = Some(template),
+                        "tool_use" => self.tool_template = Some(template),
+                        _ => {}
+                    }
+                }
+            }
+            Some(other) => return Err(wrong_template(other)),
+        }
+        Ok(())
+    }
+}
+
+fn wrong_template(found: &Json) -> LoadError {
+    wrong(TOKENIZER_CONFIG, "chat_template", "a text or a list of {name, template}", found)
+}
+
+fn wrong(file: &'static str, field: &str, expected: &'static str, found: &Json) -> LoadError {
+    let mut found = found.to_string();
+    if let Some((at, _)) = found.char_indices().nth(80) {
+        found.truncate(at);
+        found.push('…');
+    }
+    LoadError::Field { file, field: field.to_owned(), expected, found }
+}
+
+fn object(file: &'static str, text: &str) -> Result<Map<String, Json>, LoadError> {
+    match serde_json::from_str(text) {
+        Ok(Json::Object(fields)) => Ok(fields),
+        Ok(other) => Err(wrong(file, "the file", "a JSON object", &other)),
+        Err(error) => Err(LoadError::Field {
+            file,
+            field: "the file".to_owned(),
+            expected: "a JSON object",
+            found: error.to_string(),
+        }),
+    }
+}
+
+/// A special token is a text, or an object that holds it as `content`.
+fn special_token(fields: &Map<String, Json>, name: &str) -> Result<Option<String>, LoadError> {
+    let field = match fields.get(name) {
+        None | Some(Json::Null) => return Ok(None),
+        Some(field) => field,
+    };
+    let text = field.as_str().or_else(|| field.get("content")?.as_str());
+    let text =
+        text.ok_or_else(|| wrong(TOKENIZER_CONFIG, name, "a text or an object with content", field))?;
+    Ok(Some(text.to_owned()))
+}
+
+fn eos_ids(field: Option<&Json>) -> Result<Vec<u32>, LoadError> {
+    let one = |id: &Json| {
+        id.as_u64()
+            .and_then(|id| u32::try_from(id).ok())
+            .ok_or_else(|| wrong(GENERATION_CONFIG, "eos_token_id", "a token id or a list of them", id))
+    };
+    match field {
+        None | Some(Json::Null) => Ok(Vec::new()),
+        Some(Json::Array(ids)) => ids.iter().map(one).collect(),
+        Some(id) => Ok(vec![one(id)?]),
+    }
+}

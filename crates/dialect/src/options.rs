@@ -1,0 +1,34 @@
+//! How a dialect is to behave.
+
+use respool_core::{ContinuationMode, ControlTokens};
+
+use crate::python::Clock;
+
+/// How a dialect is to behave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DialectOptions {
+    /// How new messages are appended (R8): `continuation`.
+    pub continuation: ContinuationMode,
+    /// What control tokens spelled out in message text become (R8): `control_tokens`.
+    pub control_tokens: ControlTokens,
+    /// What `strftime_now` sees, from the first prompt to the last turn.
+    pub clock: Clock,
+    /// Name of the tool-call format, or `auto` to tell it from the template: `tool_format`.
+    pub tool_format: String,
+    /// Jinja source to be used instead of the model folder's template.
+    pub template: Option<String>,
+}
+
+impl DialectOptions {
+    /// The defaults, with that date for templates that ask for one.
+    #[must_use]
+    pub fn new(clock: Clock) -> Self {
+        Self {
+            continuation: ContinuationMode::default(),
+            control_tokens: ControlTokens::default(),
+            clock,
+            tool_format: "auto".to_owned(),
+            template: None,
+        }
+    }
+}

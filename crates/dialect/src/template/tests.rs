@@ -1,0 +1,55 @@
+use respool_core::JsonText;
+
+use super::*;
+
+fn json(text: &str) -> JsonText {
+    JsonText::new(text).expect("valid JSON")
+}
+
+fn template(source: &str) -> Template {
+    Template::new("t", source, Clock::from_unix_seconds(0)).expect("compiles")
+}
+
+fn render(source: &str, messages: &str, arguments: StringArguments) -> Result<String, TemplateError> {
+    let input = RenderInput {
+        messages: &json(messages),
+        tools: None,
+        template_args: &json(r#"{"mode": "x"}"#),
+        special_tokens: &[("bos_token".to_owned(), "<s>".to_owned()), ("mode".to_owned(), "y".to_owned())],
+        add_generation_prompt: true,
+        string_arguments: arguments,
+    };
+    template(source).render(&input)
+}
+
+#[test]
+fn sees_python_s_variables() {
+    let source =
+        "{{ bos_token }}{{ mode }}{{ tools is none }}{{ tools is defined }}{{ add_generation_prompt }}\n";
+    assert_eq!(render(source, "[]", StringArguments::Object).expect("renders"), "<s>xTrueTrueTrue");
+}
+
+#[test]
+fn arguments_as_text_become_an_object_if_wanted() {
+    let source = "{{ messages[0].tool_calls[0].function.arguments | tojson }}";
+    let call =
+        r#"[{"role": "assistant", "tool_calls": [{"function": {"arguments": "{\"b\": 1, \"a\": 2}"}}]}]"#;
+    let object = render(source, call, StringArguments::Object).expect("renders");
+    assert_eq!(object, r#"{"b": 1, "a": 2}"#);
+    let text = render(source, call, StringArguments::AsGiven).expect("renders");
+    assert_eq!(text, r#""{\"b\": 1, \"a\": 2}""#);
+}
+
+#[test]
+fn errors_name_the_template_and_what_it_said() {
+    let error =
+        render("{{ raise_exception('no tools here') }}", "[]", StringArguments::Object).expect_err("raises");
+    assert_eq!(error.to_string(), "chat template t refuses these messages: no tools here");
+    let error = render("a\n{{ messages[0].x.y }}", "[]", StringArguments::Object).expect_err("fails");
+    assert!(error.to_string().starts_with("chat template t fails on these messages:"), "{error}");
+    assert!(error.to_string().ends_with("(line 2)"), "{error}");
+    let error = Template::new("t", "{% if %}", Clock::from_unix_seconds(0)).expect_err("does not compile");
+    assert!(error.to_string().starts_with("chat template t does not compile:"), "{error}");
+    let error = render("", r#"{"role": "user"}"#, StringArguments::Object).expect_err("no list");
+    assert_eq!(error.to_string(), "messages must be a JSON list of objects");
+}
