@@ -1,2 +1,62 @@
-//! Runners.
-fn main() {}
+//! Runs folders of test data: `respool-tests cases | scenarios | goldens [DIR] [--tokenizers DIR] [--strict]`.
+//!
+//! One line an item, one line of counts at the end; `docs/testing.md` says what each verdict means.
+//!
+//! *Invariant:* nothing in a folder can keep the other items from being run: what cannot be read is
+//! *not understood*, a panic fails its own item, and so does an item that does not end.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
+
+mod args;
+mod cases;
+mod clock;
+mod goldens;
+mod item;
+mod json;
+mod messages;
+mod report;
+mod scenarios;
+mod stub;
+mod text;
+mod tokenizers;
+mod world;
+
+use std::io;
+use std::process::ExitCode;
+
+use args::{Args, Kind};
+use item::Item;
+use report::Report;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether the run is good.
+fn run() -> anyhow::Result<bool> {
+    let args = Args::parse(std::env::args().skip(1))?;
+    if !args.dir.is_dir() {
+        println!("{}: skipped ({} is no folder)", args.kind.name(), args.dir.display());
+        return Ok(!args.strict);
+    }
+    let items = match args.kind {
+        Kind::Cases => cases::items(&args)?,
+        Kind::Scenarios => scenarios::items(&args)?,
+        Kind::Goldens => goldens::items(&args)?,
+    };
+    let mut report = Report::new(args.kind.name(), io::stdout());
+    for Item { id, check } in items {
+        let verdict = item::run(check);
+        if let report::Verdict::NotUnderstood(why) = &verdict {
+            eprintln!("{id}: {why}");
+        }
+        report.item(&id, &verdict)?;
+    }
+    Ok(report.end(args.strict)?)
+}

@@ -1,0 +1,85 @@
+//! The area `tool_parser`: the calls that a turn's text holds.
+
+use respool_core::{Dialect as _, Token};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::expected::{Expected, Found};
+use super::{Case, Checked};
+use crate::item;
+use crate::report::Verdict;
+use crate::stub::Vocabulary;
+
+#[derive(Debug, Deserialize)]
+struct Format {
+    format: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    text: String,
+    finish_reason: Option<String>,
+    #[serde(default)]
+    reasoning_opened_by_prompt: bool,
+    /// Whether every way of feeding the text is to be tried; the ways are words for people.
+    #[serde(default)]
+    stream: Option<IgnoredAny>,
+    #[serde(rename = "format")]
+    _format: IgnoredAny,
+    /// Types matter to other formats only.
+    #[serde(rename = "tools")]
+    _tools: Option<IgnoredAny>,
+}
+
+/// Checks one case.
+pub(super) fn check(case: &Case) -> Checked {
+    let Format { format } = item::parse(case.input.get())?;
+    if format != "hermes" {
+        return Err(Verdict::NotBuilt);
+    }
+    let input: Input = item::parse(case.input.get())?;
+    let expected: Expected = item::parse(case.expected.get())?;
+    let complete = match input.finish_reason.as_deref() {
+        None | Some("stop" | "tool_calls") => true,
+        Some("length") => false,
+        Some(other) => return Err(Verdict::NotUnderstood(format!("input.finish_reason: {other:?}"))),
+    };
+    let mut vocabulary = Vocabulary::default();
+    let before =
+        if input.reasoning_opened_by_prompt { vec![vocabulary.token(b"<think>\n")] } else { Vec::new() };
+    let turns: Vec<(String, Vec<Token>)> = ways(&input)
+        .into_iter()
+        .map(|(way, pieces)| (way, pieces.iter().map(|piece| vocabulary.token(piece)).collect()))
+        .collect();
+    let dialect = vocabulary.dialect()?;
+    for (way, turn) in turns {
+        let read = dialect.parse_turn(&before, &turn, complete);
+        expected.check(&Found::from(&read)).map_err(|verdict| in_way(&way, verdict))?;
+    }
+    Ok(())
+}
+
+/// The ways of cutting the text into tokens: whole; and for streams by character, by byte, and at
+/// every place in two.
+fn ways(input: &Input) -> Vec<(String, Vec<&[u8]>)> {
+    let text = input.text.as_bytes();
+    let mut ways = vec![("whole".to_owned(), vec![text])];
+    if input.stream.is_some() {
+        let characters = input.text.char_indices().map(|(at, letter)| &text[at..at + letter.len_utf8()]);
+        ways.push(("by character".to_owned(), characters.collect()));
+        ways.push(("by byte".to_owned(), text.chunks(1).collect()));
+        ways.extend((1..text.len()).map(|at| {
+            let (head, tail) = text.split_at(at);
+            (format!("cut at byte {at}"), vec![head, tail])
+        }));
+    }
+    ways
+}
+
+fn in_way(way: &str, verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Fail(what) => Verdict::Fail(format!("{way}: {what}")),
+        other => other,
+    }
+}
