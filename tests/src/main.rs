@@ -25,7 +25,7 @@ use std::process::ExitCode;
 
 use args::{Args, Kind};
 use item::Item;
-use report::Report;
+use report::{Report, Verdict};
 
 fn main() -> ExitCode {
     match run() {
@@ -41,8 +41,11 @@ fn main() -> ExitCode {
 /// Whether the run is good.
 fn run() -> anyhow::Result<bool> {
     let args = Args::parse(std::env::args().skip(1))?;
+    let mut report = Report::new(args.kind.name(), io::stdout());
     if !args.dir.is_dir() {
-        println!("{}: skipped ({} is no folder)", args.kind.name(), args.dir.display());
+        let why = format!("{} is no folder", args.dir.display());
+        report.item(args.kind.name(), &Verdict::Skipped(why))?;
+        report.end(args.strict)?;
         return Ok(!args.strict);
     }
     let items = match args.kind {
@@ -50,10 +53,9 @@ fn run() -> anyhow::Result<bool> {
         Kind::Scenarios => scenarios::items(&args)?,
         Kind::Goldens => goldens::items(&args)?,
     };
-    let mut report = Report::new(args.kind.name(), io::stdout());
     for Item { id, check } in items {
         let verdict = item::run(check);
-        if let report::Verdict::NotUnderstood(why) = &verdict {
+        if let Verdict::NotUnderstood(why) = &verdict {
             eprintln!("{id}: {why}");
         }
         report.item(&id, &verdict)?;
