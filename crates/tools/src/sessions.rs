@@ -114,6 +114,12 @@ impl Sessions {
         taken.into_values().flat_map(|rollout| self.let_go(rollout)).collect()
     }
 
+    /// Waits for every release that is under way, also those that nobody else waits for.
+    pub(crate) async fn settled(&self) {
+        let mut tasks = std::mem::take(&mut *lock(&self.tasks));
+        while tasks.join_next().await.is_some() {}
+    }
+
     fn let_go(&self, mut rollout: Rollout) -> Vec<Released> {
         rollout.end_lease();
         let sessions = rollout.sessions.into_values();

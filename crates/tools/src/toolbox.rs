@@ -98,7 +98,9 @@ impl Toolbox {
     /// # Errors
     /// If a tool could not let go of everything.
     pub async fn close(&self) -> Result<(), Fault> {
-        all_released(self.shared.sessions.release_all()).await
+        let released = all_released(self.shared.sessions.release_all()).await;
+        self.shared.sessions.settled().await;
+        released
     }
 }
 
