@@ -53,7 +53,7 @@ pub(crate) fn command(args: &InspectArgs) -> anyhow::Result<ExitCode> {
         return Err(error).context("cannot write to the standard output");
     }
     if shown == 0 {
-        bail!("{} holds no such rollout", args.path.display());
+        bail!("{} holds no such rollout; what failed is in failures.jsonl of its run", args.path.display());
     }
     Ok(ExitCode::SUCCESS)
 }

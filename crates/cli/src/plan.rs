@@ -30,7 +30,7 @@ pub(crate) struct Plan {
 impl Plan {
     /// The plan of `respool run`.
     pub(crate) fn resolve(args: &RunArgs) -> anyhow::Result<(Self, Source)> {
-        let folder = args.tasks.parent().unwrap_or(Path::new(""));
+        let folder = args.tasks.parent().unwrap_or_else(|| Path::new(""));
         let (mut config, source) = Config::find(args.config.as_deref(), folder)?;
         let RunArgs { tasks, out: _, config: _, n, model, policy, limit, seed, pace } = args;
         let run = &mut config.run;

@@ -106,17 +106,20 @@ impl View<'_> {
         ink: Ink,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let (mut bytes, mut waiting) = (Vec::new(), stretch.start);
+        let (mut bytes, mut waiting, end) = (Vec::new(), stretch.start, stretch.end);
         for at in stretch {
-            let is_whole = std::str::from_utf8(&bytes).is_ok();
-            if is_whole && (waiting..=at).any(|at| has_marks(record, at)) {
+            let is_marked = (waiting..=at).any(|at| has_marks(record, at));
+            if is_marked && !is_inside_character(&bytes) {
                 self.text(&mut bytes, ink, out)?;
                 (waiting..=at).try_for_each(|at| self.marks(record, at, out))?;
+                waiting = at + 1;
+            } else if !is_marked {
+                waiting = at + 1;
             }
-            waiting = if is_whole { at + 1 } else { waiting };
             dialect.token_bytes(record.response_ids[at], &mut bytes);
         }
         self.text(&mut bytes, ink, out)?;
+        (waiting..end).try_for_each(|at| self.marks(record, at, out))?;
         writeln!(out)
     }
 
@@ -188,6 +191,11 @@ fn stretches(mask: &[u8]) -> impl Iterator<Item = std::ops::Range<usize>> {
     })
 }
 
+/// Whether the last bytes only begin a character.
+fn is_inside_character(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
+}
+
 fn has_marks(record: &TrajectoryRecord, at: usize) -> bool {
     record.marks.iter().any(|mark| place(record, mark) == Some(at))
 }
@@ -228,3 +236,6 @@ fn part(part: &PartRecord) -> String {
         PartRecord::AudioUrl { .. } => "[audio]".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

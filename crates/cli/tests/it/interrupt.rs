@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs::OpenOptions, io::Write, process::Child};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::respool::{Place, Ran, exists, key, long_row, row};
+use crate::respool::{Place, Ran, key, long_row, row};
 
 /// One short task and some that take long.
 fn place() -> Place {
@@ -116,7 +116,7 @@ fn one_process_writes_at_a_time() {
     place.respool(&["resume", "out"]).expect(2).says("another respool");
     send(&child, Signal::INT);
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(exists(&place.path("out/run.json")));
+    assert!(place.path("out/run.json").exists());
 }
 
 #[test]

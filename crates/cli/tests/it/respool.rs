@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Child, Command, Output, Stdio},
 };
 
@@ -140,8 +140,4 @@ pub(crate) fn long_row(index: u32, words: usize) -> Value {
 
 pub(crate) fn key(record: &Value) -> (String, u64) {
     (record["task_id"].as_str().unwrap().to_owned(), record["sample_index"].as_u64().unwrap())
-}
-
-pub(crate) fn exists(path: &Path) -> bool {
-    path.exists()
 }

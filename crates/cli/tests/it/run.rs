@@ -94,10 +94,7 @@ fn rows_choose_loop_sampling_and_interaction() {
     records.sort_by_key(key);
     let [single, warm, asked] = records.try_into().unwrap();
     assert_eq!((&single["agent_name"], &single["assistant_turns"]), (&"single_turn_agent".into(), &1.into()));
-    assert_eq!(
-        (&warm["sampling"]["temperature"], &warm["sampling"]["top_p"]),
-        (&0.5.into(), &json!(0.9_f32))
-    );
+    assert_eq!((&warm["sampling"]["temperature"], &warm["sampling"]["top_p"]), (&0.5.into(), &json!(0.9)));
     assert_eq!(asked["turn_scores"], json!([0.25]));
     assert_eq!(asked["finish"], "interaction_ended");
 }
