@@ -27,6 +27,3 @@ pub use control::Control;
 pub use drive::{Exit, drive};
 pub use services::Services;
 pub use settings::Settings;
-
-#[cfg(test)]
-mod tests;
