@@ -1,6 +1,6 @@
 //! The command line as it is typed: no defaults that a file may give, nothing resolved.
 
-use std::{path::PathBuf, time::Duration};
+use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
 
@@ -106,7 +106,7 @@ pub(crate) struct InspectArgs {
     pub(crate) sample: Option<u32>,
     /// Show at most so many.
     #[arg(long, value_name = "N")]
-    pub(crate) first: Option<usize>,
+    pub(crate) first: Option<NonZeroUsize>,
     /// One JSON object a line, for machines.
     #[arg(long)]
     pub(crate) json: bool,

@@ -59,6 +59,7 @@ fn agent_loop(config: &Config) -> anyhow::Result<Fingerprint> {
     config.run.concurrency = None;
     config.run.weight_sync_every = None;
     config.run.tool_interrupt_deadline = None;
+    config.run.stream_timeout = None;
     config.policy.token_latency = None;
     config.policy.delta_size = None;
     let mut hash = Sha256::new();

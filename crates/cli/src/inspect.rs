@@ -44,7 +44,7 @@ pub(crate) fn command(args: &InspectArgs) -> anyhow::Result<ExitCode> {
             written => written.context("cannot write to the standard output")?,
         }
         shown += 1;
-        Ok(args.first.is_none_or(|first| shown < first))
+        Ok(args.first.is_none_or(|first| shown < first.get()))
     };
     each_item(&args.path, &mut show)?;
     if let Err(error) = out.flush()

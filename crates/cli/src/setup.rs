@@ -1,6 +1,6 @@
 //! Everything that a plan's rollouts run on, built.
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow};
 use respool_core::{Dialect, PolicyVersion};
@@ -11,7 +11,9 @@ use respool_interact::Interactions;
 use respool_llm::ServerManager;
 use respool_llm_mock::{MockConfig, MockServer};
 use respool_registry::{AgentLoopRegistry, AgentLoopWorker, with_reward};
+use respool_stack::{GenerateService, MetricsLayer, StreamTimeoutLayer, ToolService, TraceLayer};
 use respool_tools::Toolbox;
+use tower::Layer;
 
 use crate::{
     config::Config,
@@ -20,6 +22,9 @@ use crate::{
     policy::{self, Solutions},
     stats::Stats,
 };
+
+/// How long a generation may give nothing, by default.
+const STREAM_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Everything that rollouts run on.
 #[derive(Debug)]
@@ -52,8 +57,8 @@ impl Setup {
             },
         ));
         let services = Services {
-            generate: stats.watch_generate(servers.generate()),
-            tools: stats.watch_tools(tools.service()),
+            generate: generate(config, stats.watch_generate(servers.generate())),
+            tools: ToolService::new(TraceLayer.layer(MetricsLayer.layer(stats.watch_tools(tools.service())))),
             sessions: tools.sessions(),
             interact: interactions(config)?.service(),
         };
@@ -99,6 +104,13 @@ pub(crate) fn load_dialect(config: &Config, started: i64) -> anyhow::Result<HfDi
 
 fn load_folder(folder: &Path, options: DialectOptions) -> anyhow::Result<HfDialect> {
     HfDialect::load(folder, options).with_context(|| format!("model folder {}", folder.display()))
+}
+
+/// The layers around generation.
+fn generate(config: &Config, service: GenerateService) -> GenerateService {
+    let timeout = config.run.stream_timeout.unwrap_or(STREAM_TIMEOUT);
+    let service = StreamTimeoutLayer::new(timeout, timeout).layer(service);
+    GenerateService::new(TraceLayer.layer(MetricsLayer.layer(service)))
 }
 
 fn interactions(config: &Config) -> anyhow::Result<Interactions> {

@@ -20,4 +20,7 @@ pub(crate) struct RunSection {
     /// How long an interrupt waits for running tools.
     #[serde(with = "humantime_serde")]
     pub(crate) tool_interrupt_deadline: Option<Duration>,
+    /// How long a generation may give nothing before it counts as broken.
+    #[serde(with = "humantime_serde")]
+    pub(crate) stream_timeout: Option<Duration>,
 }

@@ -78,6 +78,20 @@ fn weight_syncs_change_versions_and_nothing_else() {
 }
 
 #[test]
+fn faults_of_servers_change_no_outcome() {
+    let rows: Vec<_> = (0..4).map(|index| long_row(index, 10)).collect();
+    let place = Place::new(&rows);
+    place.respool(&["run", "tasks.jsonl", "--out", "a", "--n", "4"]).expect(0);
+    let faults = "faults = { stall = 0.1, abort = 0.2, disconnect = 0.2, overload = 0.1 }\n";
+    let config = format!("{}{faults}[run]\nstream_timeout = \"100ms\"\n", crate::respool::CONFIG);
+    place.write("respool.toml", config);
+    place.respool(&["run", "tasks.jsonl", "--out", "b", "--n", "4"]).expect(0);
+    place.respool(&["compare", "a", "b"]).expect(0).says("16 equal");
+    let records = place.jsonl("b/trajectories.jsonl");
+    assert!(records.iter().any(|record| record["metrics"]["failed_over"].as_u64() > Some(0)));
+}
+
+#[test]
 fn rows_choose_loop_sampling_and_interaction() {
     let mut single = row(1);
     single["agent_name"] = "single_turn_agent".into();
