@@ -38,16 +38,24 @@ async fn an_interrupt_keeps_every_token_that_arrived() {
 async fn an_answer_that_wins_the_race_against_the_abort_is_kept() {
     let server = Server::new(vec![vec![tokens(500, &[11, STOP]), ended(0, GenerateFinish::Stop)]]).deaf();
     let agent_loop = agent_loop(services(&server));
-    let output =
-        run(&agent_loop, Start::New(Arc::new(spec())), |control| async move { control.interrupt() }).await;
-    // Interrupted before anything was sent: nothing to wait for.
-    assert_eq!((finish(&output), server.prompts().len()), ("interrupted", 0));
     let output = run(&agent_loop, Start::New(Arc::new(spec())), |control| async move {
         after_ms(1).await;
         control.interrupt();
     })
     .await;
     assert_eq!((finish(&output), server.prompts().len()), ("answered", 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_sent_for_a_rollout_that_is_interrupted_before_it_starts() {
+    let server = Server::new(vec![vec![tokens(0, &[11, STOP]), ended(0, GenerateFinish::Stop)]]);
+    let agent_loop = agent_loop(services(&server));
+    let control = respool_driver::Control::new();
+    control.interrupt();
+    let request = respool_driver::RolloutRequest::new(Start::New(Arc::new(spec())), control);
+    let output = tower::ServiceExt::oneshot(agent_loop.clone(), request).await.unwrap();
+    assert_eq!((finish(&output), server.prompts().len()), ("interrupted", 0));
+    assert_eq!(finish(&resume(&agent_loop, output).await), "answered");
 }
 
 #[tokio::test(start_paused = true)]
