@@ -46,6 +46,15 @@ fn check_state(data: &AgentData, state: &AgentState) -> Result<(), &'static str>
     if attempts(state) > MOST {
         return Err("it has impossibly many attempts");
     }
+    if let Some((next, from)) = next_attempt(data, state) {
+        let odd = |span: &AttemptSpan| {
+            let place = (span.effect.turn, span.effect.attempt);
+            if span.start < from { place >= next } else { place != next }
+        };
+        if data.attempts.iter().any(odd) {
+            return Err("an attempt has the name of an earlier or later one");
+        }
+    }
     let transcript = &data.transcript;
     match state {
         AgentState::Pending if !transcript.is_empty() => Err("it has tokens already"),
@@ -73,6 +82,19 @@ fn check_state(data: &AgentData, state: &AgentState) -> Result<(), &'static str>
             Err("its task has no interaction")
         }
         AgentState::Interacting { .. } => check_after_turn(data),
+    }
+}
+
+/// The turn and number of the attempt that samples the tokens from a place of the transcript on.
+fn next_attempt(data: &AgentData, state: &AgentState) -> Option<((u32, u32), u32)> {
+    match state {
+        AgentState::Generating { attempt, attempt_start, .. } => {
+            Some(((data.assistant_turns, *attempt), *attempt_start))
+        }
+        AgentState::ProcessingTools { .. } | AgentState::Interacting { .. } => {
+            Some(((data.assistant_turns, 0), data.transcript.len()))
+        }
+        AgentState::Pending | AgentState::Terminated(_) => None,
     }
 }
 

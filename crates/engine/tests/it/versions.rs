@@ -59,14 +59,17 @@ fn r10_nothing_sampled_has_no_version() {
 }
 
 #[test]
-fn a_turn_that_begins_inside_an_attempt_is_refused() {
-    let mut scene = Scene::new(|_| {});
-    scene.sampled(&[11, 12, 13]);
-    let (data, _) = scene.engine.clone().into_parts();
-    let state = AgentState::Generating { attempt: 0, fruitless: 0, turn_start: 4, attempt_start: 4 };
-    let refused = Engine::from_parts(data, state, scene.engine.dialect().clone()).unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        "not a rollout that can be resumed: generating: its turn begins inside an attempt"
-    );
+fn attempts_that_do_not_belong_to_the_state_are_refused() {
+    let check = |turns, attempt, turn_start, attempt_start, reason: &str| {
+        let mut scene = Scene::new(|_| {});
+        scene.sampled(&[11, 12, 13]);
+        let (mut data, _) = scene.engine.clone().into_parts();
+        data.assistant_turns = turns;
+        let state = AgentState::Generating { attempt, fruitless: 0, turn_start, attempt_start };
+        let refused = Engine::from_parts(data, state, scene.engine.dialect().clone()).unwrap_err();
+        assert_eq!(refused.reason, reason);
+    };
+    check(0, 1, 4, 4, "its turn begins inside an attempt");
+    check(0, 0, 5, 5, "an attempt has the name of an earlier or later one");
+    check(1, 0, 2, 2, "an attempt has the name of an earlier or later one");
 }
