@@ -72,7 +72,7 @@ impl Machine for ForgetsSiblings {
     }
 
     fn step(&mut self, event: Event) -> Result<(), Rejected> {
-        if event == Event::Resume {
+        if event == Event::Resume && !is_over(&self.0) {
             self.forget();
         }
         self.0.step(event)
@@ -107,7 +107,7 @@ impl Machine for GrantsBudgetAgain {
     }
 
     fn step(&mut self, event: Event) -> Result<(), Rejected> {
-        if event == Event::Resume {
+        if event == Event::Resume && !is_over(&self.0) {
             self.grant();
         }
         self.0.step(event)
@@ -125,6 +125,11 @@ impl GrantsBudgetAgain {
             self.0 = engine;
         }
     }
+}
+
+/// Such a rollout is left alone: a resume does not fit it.
+fn is_over(engine: &Engine) -> bool {
+    matches!(engine.state(), AgentState::Terminated(_))
 }
 
 impl Forgetful {
