@@ -60,12 +60,11 @@ fn dispatch(command: &str, rest: &[String]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A benchmark is a binary of the package `respool-tests`, named `bench-NAME`.
+/// Benchmarks are bench targets of the package `respool-tests`.
 fn bench(rest: &[String]) -> Result<()> {
     let (name, args) = match rest.split_first() {
         Some((name, args)) if !name.starts_with('-') => (name.as_str(), args),
         _ => ("engine", rest),
     };
-    let binary = format!("bench-{name}");
-    cargo(["run", "--release", "-p", "respool-tests", "--bin", &binary, "--"]).args(args).run()
+    cargo(["bench", "-p", "respool-tests", "--bench", name, "--"]).args(args).run()
 }
