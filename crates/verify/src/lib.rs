@@ -69,3 +69,9 @@ pub use total::check_total;
 pub use violation::{Property, Violation};
 pub use vocabulary::{Phrase, PhraseKind, Vocabulary};
 pub use world::World;
+
+/// The examples of `docs/verify.md`, run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/verify.md")]
+#[expect(dead_code, reason = "only its documentation is read")]
+struct Documented;
