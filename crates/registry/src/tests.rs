@@ -1,5 +1,6 @@
 //! The worker over loops that do nothing but wait: what they are told, and what is counted.
 
+mod ledger;
 mod servers;
 
 use std::{
