@@ -55,7 +55,7 @@ pub(super) fn run(scenario: &Scenario, way: Way, folders: &[PathBuf]) -> Result<
         let mut start = Start::New(Arc::new(spec));
         for index in 0.. {
             let control = Control::new();
-            let version = scenario.param_versions.get(index).or(scenario.param_versions.last());
+            let version = scenario.param_versions.get(index).or_else(|| scenario.param_versions.last());
             server.begin_run(&control, version.copied());
             if scenario.cancel_at_start_of_run.contains(&index) {
                 control.interrupt();
