@@ -25,6 +25,7 @@ pub enum MarkKind {
         /// Why.
         reason: String,
     },
-    /// The first token of a newer (or older) policy came at this place.
+    /// The token at this place is of a newer (or older) policy than the sampled one before, or the
+    /// first one; it says what [`Transcript::version_changes`](crate::Transcript::version_changes) says.
     Version(PolicyVersion),
 }

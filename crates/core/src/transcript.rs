@@ -1,27 +1,10 @@
 //! The tokens of a rollout as runs. Mask, log-probabilities and versions are derived from them.
 
+mod run;
+
+pub use run::{Run, RunKind};
+
 use crate::{Logprob, PolicyVersion, Token};
-
-/// Where a run of tokens came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunKind {
-    /// Supplied by the environment: the prompt, tool results, user replies. Mask 0.
-    Given,
-    /// Sampled by the policy. Mask 1.
-    Sampled {
-        /// The weights that sampled them.
-        version: PolicyVersion,
-    },
-}
-
-/// A maximal stretch of tokens of one kind and version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
-    /// Where the tokens came from.
-    pub kind: RunKind,
-    /// How many tokens; never 0.
-    pub len: u32,
-}
 
 /// All tokens of a rollout in order: the prompt, then the response.
 ///
@@ -138,7 +121,7 @@ impl Transcript {
         let mut at = self.prompt_len;
         for run in old {
             let run_end = at + run.len;
-            let (from, to) = (start.clamp(at, run_end), end.clamp(at, run_end).max(start.clamp(at, run_end)));
+            let (from, to) = (start.clamp(at, run_end), end.clamp(at, run_end));
             let kind = if run.is_sampled() { RunKind::Sampled { version } } else { run.kind };
             self.extend_run(run.kind, (from - at) as usize);
             self.extend_run(kind, (to - from) as usize);
@@ -247,6 +230,22 @@ impl Transcript {
         self.runs.iter().rev().find_map(|run| run.version())
     }
 
+    /// Transcript positions of sampled tokens whose version is not that of the sampled token before,
+    /// in order; the first sampled token is one.
+    #[must_use]
+    pub fn version_changes(&self) -> Vec<(u32, PolicyVersion)> {
+        let (mut changes, mut at) = (Vec::<(u32, PolicyVersion)>::new(), self.prompt_len);
+        for run in &self.runs {
+            if let Some(version) = run.version()
+                && changes.last().is_none_or(|(_, before)| *before != version)
+            {
+                changes.push((at, version));
+            }
+            at += run.len;
+        }
+        changes
+    }
+
     /// The oldest version that sampled a token; staleness is counted from it.
     #[must_use]
     pub fn version_min(&self) -> Option<PolicyVersion> {
@@ -259,23 +258,6 @@ impl Transcript {
             out.resize(out.len() + run.len as usize, value(run));
         }
         out
-    }
-}
-
-impl Run {
-    /// Whether the policy sampled it.
-    #[must_use]
-    pub fn is_sampled(&self) -> bool {
-        matches!(self.kind, RunKind::Sampled { .. })
-    }
-
-    /// The version that sampled it, or `None` if it was given.
-    #[must_use]
-    pub fn version(&self) -> Option<PolicyVersion> {
-        match self.kind {
-            RunKind::Given => None,
-            RunKind::Sampled { version } => Some(version),
-        }
     }
 }
 

@@ -1,8 +1,8 @@
-//! GENERATING: sampled tokens arrive, attempts end (R2, R3, R10, R15).
+//! GENERATING: sampled tokens arrive, attempts end (R2, R3, R15).
 
 use respool_core::{
     AgentState, AttemptSpan, Class, EffectId, FailureKind, Fault, Finish, GenerateDelta, GenerateFinish,
-    Logprob, MarkKind, VersionSpan,
+    Logprob, MarkKind,
 };
 
 use crate::{
@@ -146,11 +146,10 @@ impl Engine {
     /// R3, abort: a turn whose last token is a stop token has stopped; one without budget ends as
     /// after length; else the rest is asked again, with what arrived (R15: without it).
     fn leave_attempt(&mut self, turn: Turn, how: &Broken) {
-        let len = self.data.transcript.len();
-        let last = self.data.transcript.tokens()[turn.turn_start as usize..].last();
-        if last.is_some_and(|token| self.stop_tokens.contains(token)) {
+        if self.ends_with_stop(turn) {
             return self.end_turn(turn.turn_start, TurnEnd::Stopped);
         }
+        let len = self.data.transcript.len();
         let budget = budget(&self.data, turn.turn_start);
         if budget.left == 0 {
             return self.end_turn(turn.turn_start, TurnEnd::Cut(budget.finish));
@@ -179,6 +178,12 @@ impl Engine {
         };
     }
 
+    /// Whether the turn's last token is a stop token.
+    fn ends_with_stop(&self, turn: Turn) -> bool {
+        let last = self.data.transcript.tokens()[turn.turn_start as usize..].last();
+        last.is_some_and(|token| self.stop_tokens.contains(token))
+    }
+
     /// Ends the rollout if the fault allows no other attempt, or none of many brought a token.
     fn give_up(&mut self, fault: &Fault, fruitless: u32) -> bool {
         let spent = fruitless >= self.data.spec.limits.max_attempts;
@@ -197,21 +202,10 @@ impl Engine {
         self.data.wasted_tokens += u64::from(self.data.transcript.len() - turn_start);
         self.data.transcript.truncate(turn_start);
         self.data.attempts.retain(|span| span.start < turn_start);
+        // Versions of tokens that are gone were met by nobody.
+        self.data.marks.retain(|mark| mark.at < turn_start || !matches!(mark.kind, MarkKind::Version(_)));
         for mark in &mut self.data.marks {
             mark.at = mark.at.min(turn_start);
         }
-    }
-
-    /// Labels fit any attempt of the transcript, also after its turn ended.
-    pub(crate) fn on_versions(&mut self, effect: EffectId, spans: &[VersionSpan], uncertain: bool) -> Fits {
-        let attempt = self.data.attempts.iter().find(|span| span.effect == effect).copied();
-        let attempt = attempt.ok_or("the transcript has no tokens of that attempt")?;
-        for span in spans {
-            let start = span.start.min(attempt.len);
-            let len = span.len.min(attempt.len - start);
-            self.data.transcript.relabel(attempt.start + start, len, span.version);
-        }
-        self.data.version_uncertain |= uncertain;
-        Ok(())
     }
 }

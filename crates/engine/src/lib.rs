@@ -48,6 +48,7 @@ mod pending;
 mod processing;
 mod stop;
 mod turn_end;
+mod versions;
 mod wanted;
 
 pub use engine::{Engine, Rejected};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use respool_core::{AgentData, AgentState, GenerateRequest, RolloutSpec};
+use respool_core::{AgentData, AgentState, GenerateRequest, MarkKind, RolloutSpec};
 use respool_engine::{Engine, Wanted};
 
 use crate::{Violation, run::CallPlace, violation::Property};
@@ -111,6 +111,15 @@ pub(crate) fn check_record(data: &AgentData) -> Result<(), Violation> {
             "response token {at} has mask {}, version {:?}, logprob {:?}",
             mask[at], versions[at], logprobs[at]
         );
+        return Err(Violation::new(Property::Provenance, what));
+    }
+    let marks = data.marks.iter().filter_map(|mark| match mark.kind {
+        MarkKind::Version(version) => Some((mark.at, version)),
+        MarkKind::Cut | MarkKind::Resumed | MarkKind::FailedOver { .. } => None,
+    });
+    if marks.ne(transcript.version_changes()) {
+        let what =
+            format!("versions change at {:?}, marks are {:?}", transcript.version_changes(), data.marks);
         return Err(Violation::new(Property::Provenance, what));
     }
     let order =

@@ -26,6 +26,8 @@ fn everything_is_derived_from_the_runs() {
         (transcript.version_start(), transcript.version_end()),
         (Some(PolicyVersion(1)), Some(PolicyVersion(2)))
     );
+    assert_eq!(transcript.version_changes(), [(2, PolicyVersion(1)), (6, PolicyVersion(2))]);
+    assert_eq!(Transcript::new().version_changes(), []);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! R3, R4, R12, R13, R15: how turns end, and what comes then.
 
 use respool_core::{
-    CallOutcome, Event, FailedCallReward, Fault, GenerateFinish, MalformedCalls, RolloutSpec, Token,
+    CallOutcome, Event, FailedCallReward, Fault, GenerateFinish, MalformedCalls, MarkKind, RolloutSpec, Token,
 };
 
 use crate::scene::{Scene, interaction};
@@ -169,10 +169,13 @@ fn r15_a_turn_that_may_not_be_cut_is_asked_again() {
         let mut scene = Scene::new(|spec| spec.options.partial_rollout = false);
         scene.turn(&[11, 701, 2]).returned(0, CallOutcome::Ok, "").encode();
         let before = scene.response().to_vec();
-        leave(scene.sampled(&[12, 13]));
+        leave(scene.sampled_by(2, &[12, 13]));
         assert_eq!(scene.response(), before);
         assert_eq!((scene.engine.data().wasted_tokens, scene.effect().attempt), (2, 1));
         assert!(scene.engine.data().marks.iter().all(|mark| mark.at <= 7));
+        let versions =
+            scene.engine.data().marks.iter().filter(|mark| matches!(mark.kind, MarkKind::Version(_)));
+        assert_eq!(versions.map(|mark| mark.at).collect::<Vec<_>>(), [2], "only of tokens that are there");
     };
     check(&|scene| _ = scene.step(Event::Interrupt));
     check(&|scene| _ = scene.step(Event::Resume));

@@ -1,6 +1,6 @@
 //! R10: every sampled token knows its version.
 
-use respool_core::{AgentState, CallOutcome, Event, PolicyVersion, VersionSpan};
+use respool_core::{AgentState, CallOutcome, Event, MarkKind, PolicyVersion, VersionSpan};
 use respool_engine::Engine;
 
 use crate::scene::Scene;
@@ -40,6 +40,9 @@ fn r10_reported_spans_win_also_after_the_turn() {
     scene.step(Event::Versions { effect, spans: vec![span(1, 99, 4)], uncertain: true });
     assert_eq!(versions(&scene), [Some(3), Some(3), Some(4), Some(4), Some(4), None, None]);
     assert!(scene.engine.data().version_uncertain);
+    let marks: Vec<_> = scene.engine.data().marks.iter().map(|mark| (mark.at, mark.kind.clone())).collect();
+    let version = |version| MarkKind::Version(PolicyVersion(version));
+    assert_eq!(marks, [(2, version(3)), (3, MarkKind::Cut), (3, MarkKind::Resumed), (4, version(4))]);
 }
 
 #[test]
