@@ -100,6 +100,9 @@ impl Engine {
                 return Ok(());
             }
             GenerateFinish::Stop => TurnEnd::Stopped,
+            // Engines that look at the length first say so of a stop token that is the last one of
+            // the budget. A cut before this event finds a turn that has stopped; so do we.
+            GenerateFinish::Length if self.ends_with_stop(turn) => TurnEnd::Stopped,
             GenerateFinish::Length => TurnEnd::Cut(self.length_finish(turn.turn_start)),
             GenerateFinish::Repetition => TurnEnd::Cut(Finish::Repetition),
             GenerateFinish::Other(name) => TurnEnd::Cut(Finish::Other(name)),

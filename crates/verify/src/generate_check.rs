@@ -140,6 +140,13 @@ async fn receive(
         return Err(broken("something came after `Ended`"));
     }
     check_tokens(&received, max_tokens, &stop, abort.is_cancelled())?;
+    // As the engine does: a stop token that is the last one of the budget is a stop, whatever the
+    // server calls it.
+    if received.finish == GenerateFinish::Length
+        && received.tokens.last().is_some_and(|last| stop.contains(last))
+    {
+        received.finish = GenerateFinish::Stop;
+    }
     Ok(received)
 }
 

@@ -22,6 +22,19 @@ fn r3_an_abort_keeps_stops_or_goes_on() {
 }
 
 #[test]
+fn r3_a_stop_token_stops_the_turn_also_where_the_server_calls_it_length() {
+    let check = |leave: &dyn Fn(&mut Scene)| {
+        let mut scene = Scene::new(|spec| spec.limits.turn_length = Some(2));
+        leave(scene.sampled(&[701, 2]));
+        scene.check_state("processing_tools");
+        scene.returned(0, CallOutcome::Ok, "").encode().sampled(&[11, 2]).ended(GenerateFinish::Length);
+        scene.check_finish("answered");
+    };
+    check(&|scene| _ = scene.ended(GenerateFinish::Length));
+    check(&|scene| _ = scene.step(Event::Interrupt).step(Event::Resume));
+}
+
+#[test]
 fn r3_reasons_that_end_a_turn_end_the_rollout() {
     let check = |finish: GenerateFinish, name| {
         let mut scene = Scene::new(|_| {});
