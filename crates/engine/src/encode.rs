@@ -1,7 +1,8 @@
 //! Making tokens of the messages that the present state waits to have encoded.
 
 use respool_core::{
-    AgentData, AgentState, Chat, Continuation, Event, InteractReply, Message, Role, ToolSlot,
+    AgentData, AgentState, Chat, Continuation, DialectError, Encoded, Event, InteractReply, Message, Role,
+    ToolSlot,
 };
 
 use crate::{Engine, batch};
@@ -46,10 +47,7 @@ impl Engine {
         }
     }
 
-    fn encode_new(
-        &self,
-        new_messages: &[Message],
-    ) -> Result<respool_core::Encoded, respool_core::DialectError> {
+    fn encode_new(&self, new_messages: &[Message]) -> Result<Encoded, DialectError> {
         let last_token = self.data.transcript.tokens().last().copied();
         self.dialect.encode_continuation(&Continuation { chat: self.chat(), new_messages, last_token })
     }
@@ -61,9 +59,15 @@ impl Engine {
 }
 
 fn chat_bytes(data: &AgentData) -> usize {
-    let messages: usize = data.messages.iter().map(|message| message.content.text_len()).sum();
+    let messages: usize = data.messages.iter().map(message_bytes).sum();
     let tools: usize = data.spec.prompt_tools().iter().map(|tool| tool.schema.as_str().len()).sum();
     messages + tools
+}
+
+fn message_bytes(message: &Message) -> usize {
+    let reasoning = message.reasoning.as_ref().map_or(0, String::len);
+    let calls: usize = message.tool_calls.iter().map(|call| call.arguments.as_str().len()).sum();
+    message.content.text_len() + reasoning + calls
 }
 
 /// The message that a reply becomes.

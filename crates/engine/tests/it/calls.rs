@@ -1,12 +1,16 @@
 //! R5, R6, R7: calls and their results; cancel; `once`.
 
+use std::sync::Arc;
+
 use respool_core::{
     CallOutcome::{self, Cancelled, Infrastructure, Interrupted, Malformed, Ok as Fine, OverLimit, Wrong},
-    CallsOverLimit, Compat, Event, FailedCallReward, MalformedCalls, Role, RolloutSpec, Token, ToolResult,
-    TruncateSide,
+    CallsOverLimit, Compat, Event, FailedCallReward, JsonText, MalformedCalls, Message, Role, RolloutSpec,
+    Token, ToolCall, ToolResult, TruncateSide,
 };
+use respool_engine::Engine;
+use respool_testkit::TokenDialect;
 
-use crate::scene::Scene;
+use crate::scene::{Scene, spec};
 
 /// Lets all calls of a turn return, the last one first.
 fn after(edit: impl FnOnce(&mut RolloutSpec), turn: &[Token]) -> Scene {
@@ -163,6 +167,21 @@ fn a_call_is_told_of_the_earlier_calls_to_its_tool() {
     let request = scene.engine.tool_request(scene.tool(1)).unwrap();
     let history: Vec<_> = request.history.iter().map(|call| (call.name.as_str(), call.id.as_str())).collect();
     assert_eq!(history, [("t01", "c00000000"), ("t01", "c00001000")]);
+}
+
+#[test]
+fn reasoning_and_arguments_count_as_text_to_encode() {
+    let bytes = |edit: &dyn Fn(&mut Message)| {
+        let (mut spec, mut message) = (spec(), Message::new(Role::Assistant, "a"));
+        edit(&mut message);
+        spec.messages.push(message);
+        Engine::new(Arc::new(spec), Arc::new(TokenDialect::new())).encode_bytes()
+    };
+    let plain = bytes(&|_| {});
+    assert_eq!(bytes(&|message| message.reasoning = Some("0123456789".to_owned())), plain + 10);
+    let arguments = JsonText::new(r#"{"a": 1}"#).unwrap();
+    let call = ToolCall { id: String::new(), slot: 0, name: "t01".to_owned(), arguments };
+    assert_eq!(bytes(&|message| message.tool_calls.push(call.clone())), plain + 8);
 }
 
 #[test]
