@@ -37,16 +37,20 @@ impl AgentLoopOutput {
     #[must_use]
     pub fn from_parts(data: AgentData, state: AgentState) -> Self {
         match state {
-            AgentState::Terminated(Finish::Failed(failure)) => Self::Failed {
-                failure: failure.clone(),
-                trajectory: Box::new(Trajectory { data, finish: Finish::Failed(failure) }),
-            },
+            AgentState::Terminated(Finish::Failed(failure)) => Self::failed(data, failure),
             AgentState::Terminated(finish) => Self::Completed(Box::new(Trajectory { data, finish })),
             state @ (AgentState::Pending
             | AgentState::Generating { .. }
             | AgentState::ProcessingTools { .. }
             | AgentState::Interacting { .. }) => Self::Cancelled { data: Box::new(data), state },
         }
+    }
+
+    /// The output of a rollout that came so far and cannot go on.
+    #[must_use]
+    pub fn failed(data: AgentData, failure: Failure) -> Self {
+        let finish = Finish::Failed(failure.clone());
+        Self::Failed { failure, trajectory: Box::new(Trajectory { data, finish }) }
     }
 
     /// The rollout's data, however it ended.

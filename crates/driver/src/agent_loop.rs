@@ -5,17 +5,13 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
-    time::Duration,
 };
 
-use respool_core::{
-    AgentData, AgentLoopOutput, AgentState, Dialect, Failure, Fault, Finish, RolloutSpec, SessionAction,
-    SessionRequest, Trajectory,
-};
+use respool_core::{AgentData, AgentLoopOutput, AgentState, Dialect, Fault, RolloutSpec};
 use respool_engine::Engine;
-use tower::{Service, ServiceExt, util::BoxCloneSyncService};
+use tower::{Service, util::BoxCloneSyncService};
 
-use crate::{Checkpoint, Control, Exit, Services, Settings, drive};
+use crate::{Checkpoint, Control, Exit, Services, Settings, drive, sessions};
 
 /// Runs a rollout from its start or from where it was left.
 pub type RolloutService = BoxCloneSyncService<RolloutRequest, AgentLoopOutput, Fault>;
@@ -80,53 +76,16 @@ impl AgentLoop {
             Start::Resume { data, state } => Engine::from_parts(*data, state, self.dialect)
                 .map_err(|invalid| Fault::terminal(invalid.to_string()))?,
         };
-        let exit = drive(
-            &mut engine,
-            &self.services,
-            &self.settings,
-            &request.control,
-            request.checkpoint.as_deref(),
-        )
-        .await;
-        settle_sessions(&engine, &exit, &self.services, &self.settings).await;
+        let left_behind = sessions::LeftBehind::watch(&engine, &self.services, &self.settings);
+        let checkpoint = request.checkpoint.as_deref();
+        let exit = drive(&mut engine, &self.services, &self.settings, &request.control, checkpoint).await;
+        left_behind.nothing();
+        sessions::settle(&engine, &exit, &self.services, &self.settings, &request.control).await;
         let (data, state) = engine.into_parts();
         Ok(match exit {
             Exit::Over | Exit::Interrupted => AgentLoopOutput::from_parts(data, state),
-            Exit::NotRecorded(failure) => failed(data, failure),
+            Exit::NotRecorded(failure) => AgentLoopOutput::failed(data, failure),
         })
-    }
-}
-
-fn failed(data: AgentData, failure: Failure) -> AgentLoopOutput {
-    let finish = Finish::Failed(failure.clone());
-    AgentLoopOutput::Failed { failure, trajectory: Box::new(Trajectory { data, finish }) }
-}
-
-/// R14: an interrupt keeps the sessions under a lease, everything else releases them.
-async fn settle_sessions(engine: &Engine, exit: &Exit, services: &Services, settings: &Settings) {
-    let called = matches!(engine.state(), AgentState::ProcessingTools { .. })
-        || engine.data().calls.iter().any(|call| call.ran);
-    if !called {
-        return;
-    }
-    let rollout = engine.data().spec.id;
-    let (action, limit) = match (exit, engine.state()) {
-        (Exit::Interrupted, _) => (SessionAction::Keep, settings.release_timeout),
-        (_, AgentState::Terminated(Finish::Cancelled)) => {
-            (SessionAction::Release, settings.cancel_release_timeout)
-        }
-        (Exit::Over | Exit::NotRecorded(_), _) => (SessionAction::Release, settings.release_timeout),
-    };
-    report(services.sessions.clone(), SessionRequest { rollout, action }, limit).await;
-}
-
-/// Failing to release cannot change the rollout any more, but somebody has to know.
-async fn report(sessions: respool_stack::SessionService, request: SessionRequest, limit: Duration) {
-    let rollout = request.rollout;
-    match tokio::time::timeout(limit, sessions.oneshot(request)).await {
-        Ok(Ok(())) => {}
-        Ok(Err(fault)) => tracing::warn!(%rollout, %fault, "tool sessions were not released or kept"),
-        Err(_) => tracing::warn!(%rollout, ?limit, "tool sessions were not released or kept in time"),
     }
 }
 

@@ -19,6 +19,7 @@ mod launch;
 mod leave;
 mod running;
 mod services;
+mod sessions;
 mod settings;
 
 pub use agent_loop::{AgentLoop, RolloutRequest, RolloutService, Start};

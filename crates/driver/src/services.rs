@@ -1,6 +1,6 @@
 //! Everything the engine may want, as services.
 
-use respool_core::Fault;
+use respool_core::{CallOutcome, Fault, ToolRequest, ToolResult};
 use respool_stack::{GenerateService, InteractService, SessionService, ToolService};
 use tower::{service_fn, util::BoxCloneSyncService};
 
@@ -18,13 +18,15 @@ pub struct Services {
 }
 
 impl Services {
-    /// Only a generator: tool calls and interactions fail with a message that says so.
+    /// Only a generator: every tool is unknown, and interactions fail with a message that says so.
     #[must_use]
     pub fn generate_only(generate: GenerateService) -> Self {
         Self {
             generate,
-            tools: BoxCloneSyncService::new(service_fn(|_| async {
-                Err(Fault::terminal("no tools are configured"))
+            tools: BoxCloneSyncService::new(service_fn(|request: ToolRequest| async move {
+                // R6: an unknown name is the policy's mistake, and no failure of ours.
+                let text = format!("unknown tool `{}`: there are no tools", request.call.name);
+                Ok(ToolResult::text(CallOutcome::Wrong, text))
             })),
             sessions: BoxCloneSyncService::new(service_fn(|_| async { Ok(()) })),
             interact: BoxCloneSyncService::new(service_fn(|_| async {

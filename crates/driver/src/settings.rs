@@ -13,8 +13,9 @@ pub struct Settings {
     pub tool_interrupt_deadline: Duration,
     /// How long releasing the tool sessions of a finished rollout may take.
     pub release_timeout: Duration,
-    /// As `release_timeout`, for a cancelled rollout: a cancel takes less than a second.
-    pub cancel_release_timeout: Duration,
+    /// As `release_timeout`, from the moment of a cancel or an interrupt: a cancel takes less than a
+    /// second, and no weight update waits for somebody's clean-up.
+    pub hurried_release_timeout: Duration,
     /// Texts with more bytes are rendered and tokenized on the blocking pool.
     pub encode_inline_bytes: usize,
     /// How long to wait before a failed attempt is made again.
@@ -27,7 +28,7 @@ impl Default for Settings {
             abort_grace: Duration::from_secs(2),
             tool_interrupt_deadline: Duration::from_secs(2),
             release_timeout: Duration::from_secs(30),
-            cancel_release_timeout: Duration::from_millis(700),
+            hurried_release_timeout: Duration::from_millis(700),
             encode_inline_bytes: 16 * 1024,
             backoff: Backoff::default(),
         }

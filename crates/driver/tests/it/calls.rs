@@ -165,6 +165,33 @@ async fn a_cancel_gives_every_call_one_result_and_releases_within_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_release_that_hangs_does_not_hold_an_interrupt() {
+    let (server, tools) = (calling(&[1]), Tools::default());
+    let hanging = tower::service_fn(|_: SessionRequest| std::future::pending());
+    let services = Services { sessions: SessionService::new(hanging), ..tools.services(&server) };
+    let start = Instant::now();
+    let output = interrupted_after(&agent_loop(services), spec(), 5000).await;
+    assert_eq!((finish(&output), start.elapsed().as_millis() / 100), ("answered", 57));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rollout_that_is_dropped_leaves_its_sessions_under_a_lease() {
+    let (server, tools) = (calling(&[90]), Tools::default());
+    let agent_loop = agent_loop(tools.services(&server));
+    let dropped = tokio::time::timeout(Duration::from_millis(200), run_new(&agent_loop, spec())).await;
+    assert!(dropped.is_err());
+    after_ms(1).await;
+    assert_eq!((tools.started(), tools.sessions()), (1, (1, 0)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_tools_every_call_is_wrong_and_nobody_failed() {
+    let output = run_new(&agent_loop(Services::generate_only(calling(&[1]).service())), spec()).await;
+    assert_eq!((finish(&output), output.data().calls[0].outcome), ("answered", CallOutcome::Wrong));
+    assert_eq!(output.data().messages[2].content.text(), "unknown tool `t01`: there are no tools");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_release_that_hangs_does_not_hold_a_cancel() {
     let (server, tools) = (calling(&[90]), Tools::default());
     let hanging = tower::service_fn(|_: SessionRequest| std::future::pending());
