@@ -10,8 +10,9 @@ pub type CheckpointFuture<'a> = Pin<Box<dyn Future<Output = Result<(), Fault>> +
 /// Takes the accepted events of rollouts, in order. A snapshot and the events after it give the
 /// present state.
 pub trait Checkpoint: Send + Sync + fmt::Debug {
-    /// Appends an event. `seq` counts from 0 within one request. Where `durable` is set, the
-    /// event must be on disk when this returns; else soon after.
+    /// Appends an event. `seq` counts from 0 within one request, which begins with what the request
+    /// starts from. Where `durable` is set, the event and all before it must be on disk when this
+    /// returns; else soon after.
     fn append<'a>(
         &'a self,
         rollout: RolloutId,

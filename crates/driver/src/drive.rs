@@ -137,8 +137,8 @@ impl Drive<'_> {
         Ok(())
     }
 
-    async fn cancel(&mut self) -> Result<Exit, Failure> {
-        self.running.retain(|_| false);
+    pub(crate) async fn cancel(&mut self) -> Result<Exit, Failure> {
+        self.running.drop_all();
         self.step(Event::Cancel).await?;
         Ok(Exit::Over)
     }

@@ -30,16 +30,17 @@ pub(crate) async fn interrupt(drive: &mut Drive<'_>, control: &Control) -> Resul
         settle(drive).await?;
     }
     if control.is_cancelled() {
-        drive.running.retain(|_| false);
-        drive.step(Event::Cancel).await?;
-        return Ok(Exit::Over);
+        return drive.cancel().await;
     }
-    drive.running.retain(|_| false);
-    if matches!(drive.engine.state(), AgentState::Terminated(_)) {
-        return Ok(Exit::Over);
+    drive.running.drop_all();
+    if !is_over(drive) {
+        drive.step(Event::Interrupt).await?;
     }
-    drive.step(Event::Interrupt).await?;
-    Ok(if matches!(drive.engine.state(), AgentState::Terminated(_)) { Exit::Over } else { Exit::Interrupted })
+    Ok(if is_over(drive) { Exit::Over } else { Exit::Interrupted })
+}
+
+fn is_over(drive: &Drive<'_>) -> bool {
+    matches!(drive.engine.state(), AgentState::Terminated(_))
 }
 
 fn wait(drive: &Drive<'_>) -> Wait {

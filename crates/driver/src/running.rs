@@ -53,6 +53,11 @@ impl Running {
         });
     }
 
+    /// Drops everything.
+    pub(crate) fn drop_all(&mut self) {
+        self.retain(|_| false);
+    }
+
     /// Tells everything that can be aborted gracefully to stop; it may still give events.
     pub(crate) fn abort_gracefully(&self) {
         self.work.values().filter_map(|work| work.abort.as_ref()).for_each(CancellationToken::cancel);
