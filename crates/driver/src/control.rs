@@ -16,6 +16,13 @@ impl Control {
         Self::default()
     }
 
+    /// The control of the same rollouts when they go on after an interrupt: not interrupted yet, but a
+    /// cancel of one is a cancel of both.
+    #[must_use]
+    pub fn resumed(&self) -> Self {
+        Self { interrupt: CancellationToken::new(), cancel: self.cancel.clone() }
+    }
+
     /// Leave the rollout where it is; it hands back a cancelled output that can be resumed.
     pub fn interrupt(&self) {
         self.interrupt.cancel();

@@ -8,12 +8,12 @@ use tower::ServiceExt;
 
 /// What a built-in name means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LoopProfile {
+pub(crate) struct LoopProfile {
     /// Whether calls are parsed and an interaction may reply.
-    pub kind: LoopKind,
+    kind: LoopKind,
     /// Whether an interrupt may cut a turn (R15). A loop that may still keeps the task's own
     /// `partial_rollout = false`.
-    pub may_cut: bool,
+    may_cut: bool,
 }
 
 pub(crate) const PROFILES: [(&str, LoopProfile); 4] = [

@@ -41,7 +41,8 @@ impl Gate {
         self.state.send_if_modified(|state| {
             let was_closed = std::mem::replace(&mut state.is_closed, false);
             if was_closed {
-                state.control = Control::new();
+                // Whoever waits since before, or still leaves, is to hear a later cancel.
+                state.control = state.control.resumed();
             }
             was_closed
         });
@@ -58,7 +59,7 @@ impl Gate {
         });
     }
 
-    /// The control of whoever is submitted now: a cancel while it waits is its cancel too.
+    /// The control of whoever is submitted now: a cancel at any later time is its cancel too.
     pub(crate) fn ticket(&self) -> Control {
         self.state.borrow().control.clone()
     }
@@ -72,7 +73,9 @@ impl Gate {
                 let state = states.borrow_and_update();
                 (!state.is_closed || ticket.is_cancelled()).then(|| {
                     self.running.send_modify(|count| *count += 1);
-                    if ticket.is_cancelled() { ticket.clone() } else { state.control.clone() }
+                    // Cancelled, but not interrupted: a loop that looks at the interrupt first would
+                    // come back at once, again and again.
+                    if ticket.is_cancelled() { ticket.resumed() } else { state.control.clone() }
                 })
             };
             if let Some(control) = inside {

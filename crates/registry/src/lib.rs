@@ -7,7 +7,7 @@
 //!
 //! It is deliberately not a loop itself (`respool-driver`) and reads no files.
 //!
-//! *Invariant:* submitted = completed + failed + in flight, at all times ([`Counts`]).
+//! *Invariant:* submitted = completed + failed + interrupted + in flight, at all times ([`Counts`]).
 //!
 //! A third party registers its own loop:
 //!
@@ -36,7 +36,7 @@ mod registry;
 mod reward;
 mod worker;
 
-pub use builtin::{LoopProfile, default_loop};
+pub use builtin::default_loop;
 pub use counts::Counts;
 pub use registry::{AgentLoopRegistry, AlreadyRegistered, UnknownLoop};
 pub use reward::with_reward;

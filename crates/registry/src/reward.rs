@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use respool_core::{AgentLoopOutput, CallOutcome, Failure, FailureKind, Finish, Trajectory};
+use respool_core::{AgentLoopOutput, CallOutcome, Failure, FailureKind, Fault, Finish, Trajectory};
 use respool_driver::{RolloutRequest, RolloutService};
 use respool_interact::Rewards;
 use tower::{Service, ServiceExt};
 
-/// Scores what `service` completes by the reward function of that name. A rollout with an infrastructure error gets no reward unless
-/// its options say so (R6); a cancelled one gets none; a reward function that fails makes the
-/// rollout fail, and only that one.
+/// Scores what `service` completes by the reward function of that name.
+///
+/// A rollout with an infrastructure error gets no reward unless its options say so (R6); a
+/// cancelled one gets none; a reward function that fails makes the rollout fail, and only that one.
 #[must_use]
 pub fn with_reward(service: RolloutService, rewards: Arc<Rewards>, name: &str) -> RolloutService {
     let name: Arc<str> = name.into();
@@ -18,7 +19,7 @@ pub fn with_reward(service: RolloutService, rewards: Arc<Rewards>, name: &str) -
         async move {
             let output = { service }.ready().await?.call(request).await?;
             Ok(match output {
-                AgentLoopOutput::Completed(trajectory) => score(*trajectory, &rewards, &name).await,
+                AgentLoopOutput::Completed(trajectory) => score(trajectory, &rewards, &name).await,
                 output @ (AgentLoopOutput::Cancelled { .. } | AgentLoopOutput::Failed { .. }) => output,
             })
         }
@@ -26,21 +27,17 @@ pub fn with_reward(service: RolloutService, rewards: Arc<Rewards>, name: &str) -
     RolloutService::new(scored)
 }
 
-async fn score(mut trajectory: Trajectory, rewards: &Rewards, name: &str) -> AgentLoopOutput {
-    if !may_score(&trajectory) {
-        return AgentLoopOutput::Completed(Box::new(trajectory));
-    }
-    match rewards.score(name, &trajectory).await {
-        Ok(value) => {
-            trajectory.data.reward_score = Some(value);
-            AgentLoopOutput::Completed(Box::new(trajectory))
-        }
-        Err(fault) => {
-            let failure = Failure { kind: FailureKind::Reward, class: fault.class, message: fault.message };
-            trajectory.finish = Finish::Failed(failure.clone());
-            AgentLoopOutput::Failed { failure, trajectory: Box::new(trajectory) }
+async fn score(mut trajectory: Box<Trajectory>, rewards: &Rewards, name: &str) -> AgentLoopOutput {
+    if may_score(&trajectory) {
+        match rewards.score(name, &trajectory).await {
+            Ok(value) => trajectory.data.reward_score = Some(value),
+            Err(Fault { class, message }) => {
+                let failure = Failure { kind: FailureKind::Reward, class, message };
+                return AgentLoopOutput::failed(trajectory.data, failure);
+            }
         }
     }
+    AgentLoopOutput::Completed(trajectory)
 }
 
 fn may_score(trajectory: &Trajectory) -> bool {

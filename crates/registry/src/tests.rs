@@ -17,7 +17,7 @@ use respool_core::{
 };
 use respool_driver::{RolloutRequest, RolloutService, Start};
 
-use crate::{AgentLoopRegistry, AgentLoopWorker, Counts, LoopProfile, Work, builtin};
+use crate::{AgentLoopRegistry, AgentLoopWorker, Counts, Work, builtin};
 use servers::Servers;
 
 fn spec(id: u128, agent_name: &str) -> Arc<RolloutSpec> {
@@ -158,6 +158,68 @@ async fn a_cancel_ends_what_runs_and_what_waits_but_not_what_comes_later() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_cancel_reaches_what_was_submitted_before_an_interrupt() {
+    let (worker, _) = worker(1);
+    let runs = futures_util::future::join_all((0..3).map(|id| worker.run(Work::New(spec(id, "patient")))));
+    let to_end = worker.run_to_end(Work::New(spec(3, "patient")));
+    let cancel = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        worker.interrupt();
+        worker.idle().await;
+        worker.resume(PolicyVersion(1)).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        worker.cancel();
+    };
+    let (outputs, last, ()) = tokio::join!(runs, to_end, cancel);
+    let finishes: Vec<_> =
+        outputs.into_iter().chain([last]).map(|output| finish(&output.unwrap()).to_owned()).collect();
+    assert_eq!(finishes, ["interrupted", "cancelled", "cancelled", "cancelled"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_loop_that_is_slow_to_leave_hears_a_cancel_after_the_resume() {
+    let deaf = tower::service_fn(|request: RolloutRequest| async move {
+        request.control.cancelled().await;
+        let data = parts(request.start);
+        Ok(AgentLoopOutput::from_parts(data, AgentState::Terminated(Finish::Cancelled)))
+    });
+    let mut registry = AgentLoopRegistry::new();
+    registry.register("deaf", RolloutService::new(deaf)).unwrap();
+    let worker = AgentLoopWorker::new(registry, Arc::new(Servers::default()), 1, None);
+    let cancel = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        worker.interrupt();
+        worker.resume(PolicyVersion(1)).await.unwrap();
+        worker.cancel();
+    };
+    let (output, ()) = tokio::join!(worker.run(Work::New(spec(1, "deaf"))), cancel);
+    assert_eq!(finish(&output.unwrap()), "cancelled");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_loop_that_looks_at_the_interrupt_first_hears_a_cancel_all_the_same() {
+    let hasty = tower::service_fn(|request: RolloutRequest| async move {
+        let data = parts(request.start);
+        let state = tokio::select! {
+            biased;
+            () = request.control.interrupted() => AgentState::Pending,
+            () = request.control.cancelled() => AgentState::Terminated(Finish::Cancelled),
+        };
+        Ok(AgentLoopOutput::from_parts(data, state))
+    });
+    let mut registry = AgentLoopRegistry::new();
+    registry.register("hasty", RolloutService::new(hasty)).unwrap();
+    let worker = AgentLoopWorker::new(registry, Arc::new(Servers::default()), 1, None);
+    let cancel = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        worker.interrupt();
+        worker.cancel();
+    };
+    let (output, ()) = tokio::join!(worker.run_to_end(Work::New(spec(1, "hasty"))), cancel);
+    assert_eq!(finish(&output.unwrap()), "cancelled");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_panic_a_broken_loop_and_an_unknown_name_cost_nobody_else() {
     let (worker, _) = worker(8);
     let names = ["patient", "panicking", "failing", "no_such_agent", "patient"];
@@ -232,5 +294,4 @@ async fn the_four_names_are_one_loop_with_two_switches() {
         (LoopKind::Tools, false),
     ];
     assert_eq!(*seen.lock().unwrap(), expected);
-    let _: LoopProfile = builtin::PROFILES[0].1;
 }

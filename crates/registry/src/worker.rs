@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use respool_core::{
     AgentData, AgentLoopOutput, AgentState, Class, Failure, FailureKind, Fault, Finish, PolicyVersion,
-    RolloutId, RolloutSpec, Trajectory,
+    RolloutId, RolloutSpec,
 };
 use respool_driver::{Checkpoint, Control, RolloutRequest, Start};
 use respool_llm::ServerManager;
@@ -116,15 +116,13 @@ impl AgentLoopWorker {
     pub async fn run_to_end(&self, work: Work) -> Result<AgentLoopOutput, Fault> {
         let mut work = work;
         self.admitted(async move |ticket| {
-            let mut ticket = ticket.clone();
             loop {
-                match self.shared.run_once(work, &ticket).await? {
+                match self.shared.run_once(work, ticket).await? {
                     output @ AgentLoopOutput::Cancelled { .. } => work = Work::Previous(output),
                     output @ (AgentLoopOutput::Completed(_) | AgentLoopOutput::Failed { .. }) => {
                         return Ok(output);
                     }
                 }
-                ticket = self.shared.gate.ticket();
             }
         })
         .await
@@ -209,9 +207,7 @@ fn not_runnable(start: Start, message: String) -> AgentLoopOutput {
         Start::New(spec) => AgentData::new(spec),
         Start::Resume { data, .. } => *data,
     };
-    let failure = Failure { kind: FailureKind::Task, class: Class::Terminal, message };
-    let finish = Finish::Failed(failure.clone());
-    AgentLoopOutput::Failed { failure, trajectory: Box::new(Trajectory { data, finish }) }
+    AgentLoopOutput::failed(data, Failure { kind: FailureKind::Task, class: Class::Terminal, message })
 }
 
 impl Work {
