@@ -22,10 +22,10 @@ pub struct ConcurrencyLimitLayer {
 }
 
 impl ConcurrencyLimitLayer {
-    /// At most `limit` calls at once.
+    /// At most `limit` calls at once; 0 counts as 1, as with none at all every call would hang.
     #[must_use]
     pub fn new(limit: usize) -> Self {
-        Self { permits: Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS))) }
+        Self { permits: Arc::new(Semaphore::new(limit.clamp(1, Semaphore::MAX_PERMITS))) }
     }
 }
 

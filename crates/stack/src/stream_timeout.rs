@@ -107,8 +107,8 @@ impl Timed {
     }
 
     fn on_event(&mut self, event: &GenerateEvent) {
-        let is_first_wait = matches!(event, GenerateEvent::Delta(delta) if delta.tokens.is_empty());
-        if self.limit == self.idle || !is_first_wait {
+        let is_empty = matches!(event, GenerateEvent::Delta(delta) if delta.tokens.is_empty());
+        if self.limit == self.idle || !is_empty {
             self.limit = self.idle;
             self.deadline = later(self.idle);
             if self.deadline < self.alarm.deadline() {

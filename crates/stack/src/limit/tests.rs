@@ -38,6 +38,11 @@ async fn a_dropped_stream_or_call_gives_its_place_back() {
 }
 
 #[tokio::test]
+async fn no_limit_makes_every_call_hang() {
+    drop(limited(0).oneshot(generate()).await.unwrap());
+}
+
+#[tokio::test]
 async fn those_who_wait_go_in_order() {
     let service = limited(1);
     let running = service.clone().oneshot(generate()).await.unwrap();
