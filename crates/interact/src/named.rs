@@ -1,8 +1,7 @@
 //! Things that are picked by name, each registered once.
 
-use std::{collections::BTreeMap, fmt, panic::AssertUnwindSafe};
+use std::{collections::BTreeMap, fmt};
 
-use futures_util::FutureExt;
 use respool_core::Fault;
 
 /// A name was registered twice.
@@ -62,12 +61,9 @@ impl<T: ?Sized> Named<T> {
         number: impl Fn(&V) -> Option<f64>,
     ) -> Result<V, Fault> {
         let kind = self.kind;
-        let value = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| {
-            let text = panic.downcast_ref::<&str>().copied().map(str::to_owned);
-            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-            let text = text.as_deref().unwrap_or("no message");
-            Err(Fault::terminal(format!("{kind} `{name}` panicked: {text}")))
-        })?;
+        let value = respool_stack::caught(work)
+            .await
+            .unwrap_or_else(|panic| Err(Fault::terminal(format!("{kind} `{name}` panicked: {panic}"))))?;
         match number(&value) {
             Some(number) if !number.is_finite() => {
                 Err(Fault::terminal(format!("{kind} `{name}` gave {number}, expected a finite number")))

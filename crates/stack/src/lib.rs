@@ -30,6 +30,7 @@
 //! ```
 
 mod call;
+mod caught;
 mod limit;
 mod metrics;
 mod new_service;
@@ -40,6 +41,7 @@ mod timeout;
 mod trace;
 
 pub use call::Call;
+pub use caught::caught;
 pub use limit::{ConcurrencyLimit, ConcurrencyLimitLayer};
 pub use metrics::{Metrics, MetricsLayer};
 pub use new_service::NewService;

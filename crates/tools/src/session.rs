@@ -1,8 +1,7 @@
 //! One session: created once, entered by calls, released once.
 
-use std::{panic::AssertUnwindSafe, time::Duration};
+use std::time::Duration;
 
-use futures_util::FutureExt;
 use respool_core::{Replay, RolloutId, SessionPolicy, ToolCall, ToolRequest};
 use tokio::{
     runtime::Handle,
@@ -171,9 +170,6 @@ impl Session {
 
 /// A tool's panic is that call's failure, and nobody else's.
 pub(crate) async fn caught<T>(work: impl Future<Output = Result<T, ToolError>>) -> Result<T, ToolError> {
-    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<&str>().copied().map(str::to_owned);
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(ToolError::Failed(format!("panicked: {}", text.as_deref().unwrap_or("no message"))))
-    })
+    let result = respool_stack::caught(work).await;
+    result.unwrap_or_else(|panic| Err(ToolError::Failed(format!("panicked: {panic}"))))
 }
