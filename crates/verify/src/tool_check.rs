@@ -43,8 +43,12 @@ type Planned = ((String, JsonText), Option<Duration>);
 /// - Releasing sessions twice is no error.
 ///
 /// # Errors
-/// [`CheckError::Broken`] with the smallest turn that shows otherwise.
+/// [`CheckError::Broken`] with the smallest turn that shows otherwise; [`CheckError::NotRun`] if there
+/// are no calls to make.
 pub fn check_tool_service(service: &ToolService, config: ToolConfig) -> Result<(), CheckError> {
+    if config.calls.is_empty() {
+        return Err(CheckError::NotRun("no calls are given, expected at least one".to_owned()));
+    }
     let micros = u64::try_from(config.longest.as_micros()).unwrap_or(u64::MAX).max(1);
     let dropped = prop::option::of((0..micros).prop_map(Duration::from_micros));
     let strategy = (any::<u128>(), vec((select(config.calls.clone()), dropped), 1..5));

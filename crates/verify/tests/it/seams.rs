@@ -11,8 +11,8 @@ use std::{
 use futures_util::StreamExt;
 use proptest::{collection::vec, prelude::*, test_runner::Config};
 use respool_core::{
-    CallOutcome, Dialect, EffectId, Fault, GenerateEvent, GenerateRequest, JsonText, RolloutId, Sampling,
-    SessionPolicy, ToolRequest, ToolResult,
+    CallOutcome, Dialect, EffectId, Fault, GenerateEvent, GenerateFinish, GenerateRequest, JsonText,
+    RolloutId, Sampling, SessionPolicy, ToolRequest, ToolResult,
 };
 use respool_stack::{GenerateCall, GenerateService, GenerateStream, ToolService};
 use respool_testkit::{TokenDialect, Worlds, token, vocabulary};
@@ -73,6 +73,29 @@ fn generate_config() -> GenerateConfig {
 #[test]
 fn a_policy_that_answers_by_prefix_passes() {
     check_generate_service(&worlds().generate(), generate_config()).unwrap();
+}
+
+#[test]
+fn a_server_that_looks_at_the_length_before_the_stop_token_passes() {
+    let inner = worlds().generate();
+    let service = GenerateService::new(service_fn(move |call: GenerateCall| {
+        let (inner, mut left) = (inner.clone(), call.request.max_tokens as usize);
+        async move {
+            let stream = inner.oneshot(call).await?;
+            let stream = stream.map(move |event| match event {
+                Ok(GenerateEvent::Ended(GenerateFinish::Stop)) if left == 0 => {
+                    Ok(GenerateEvent::Ended(GenerateFinish::Length))
+                }
+                Ok(GenerateEvent::Delta(delta)) => {
+                    left -= delta.tokens.len();
+                    Ok(GenerateEvent::Delta(delta))
+                }
+                other => other,
+            });
+            Ok::<_, Fault>(Box::pin(stream) as GenerateStream)
+        }
+    }));
+    check_generate_service(&service, generate_config()).unwrap();
 }
 
 /// The service with its requests and its streams changed.
@@ -146,4 +169,12 @@ fn tools_that_count_or_fail_are_caught() {
     check_broken(check_tool_service(&tool(counts), tool_config()), "gives");
     let fails = |_| Err(Fault::terminal("division by zero"));
     check_broken(check_tool_service(&tool(fails), tool_config()), "is a result, not a failure");
+}
+
+#[test]
+fn no_calls_are_nothing_to_check() {
+    let by_call = |request: ToolRequest| Ok(ToolResult::text(CallOutcome::Ok, request.call.name));
+    let config = ToolConfig { calls: Vec::new(), ..tool_config() };
+    let result = check_tool_service(&tool(by_call), config);
+    assert!(matches!(result, Err(CheckError::NotRun(_))), "{result:?}");
 }
