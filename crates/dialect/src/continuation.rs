@@ -29,6 +29,15 @@ pub(crate) struct Turns {
     pub(crate) new: Vec<Value>,
 }
 
+/// The rendering of a [`Next`].
+#[derive(Debug)]
+pub(crate) struct InContext<'a> {
+    pub(crate) opaque: Opaque<'a>,
+    /// The messages before the turn as the template saw them.
+    pub(crate) prefix: Vec<Value>,
+    pub(crate) cut: Cut,
+}
+
 impl HfDialect {
     pub(crate) fn encode_next(&self, next: &Next<'_>) -> Result<Encoded, DialectError> {
         match self.options.continuation {
@@ -37,7 +46,26 @@ impl HfDialect {
         }
     }
 
-    fn encode_in_context(&self, next: &Next<'_>) -> Result<Encoded, DialectError> {
+    pub(crate) fn encode_in_context(&self, next: &Next<'_>) -> Result<Encoded, DialectError> {
+        let InContext { opaque, prefix, cut } = self.in_context(next)?;
+        let template = self.template_for(next.scene);
+        let prompt = template.render_values(next.scene, prefix, true);
+        let prompt = prompt.map_err(|error| DialectError::new(error.to_string()))?;
+
+        let last = next.last_token.filter(|token| self.ends_turn(*token, &cut.stop));
+        // R13: the token that the template needs where the turn did not end with one.
+        let mut tokens = if last.is_some() { Vec::new() } else { self.encode_text(&cut.stop)? };
+        tokens.append(&mut self.encode_guarded(&opaque.reveal(&cut.suffix))?);
+        let last = last.map(|token| String::from_utf8_lossy(self.vocabulary.bytes_of(token)));
+        let reveal = |text: &str| opaque.reveal(text).text;
+        let now = Cut { head: reveal(&cut.head), ..cut };
+        let turn = next.turns.turn.as_ref().unwrap_or(&Value::UNDEFINED);
+        let earlier = Earlier { prompt: &reveal(&prompt), turn, last: last.as_deref(), now: &now };
+        Ok(Encoded { tokens, changes: earlier.changes() })
+    }
+
+    /// Renders the whole chat and cuts it behind the sampled turn.
+    pub(crate) fn in_context(&self, next: &Next<'_>) -> Result<InContext<'_>, DialectError> {
         let Turns { prefix, turn: Some(turn), new } = &next.turns else {
             return Err(DialectError::new("a continuation needs a chat that ends with the sampled turn"));
         };
@@ -46,22 +74,11 @@ impl HfDialect {
             .map_err(|_| DialectError::new("the messages use every letter of the cuneiform block"))?;
         let mut opaque = Opaque::new(self.vocabulary.controls(), bracket);
         let (prefix, new) = (self.hidden(&mut opaque, prefix), self.hidden(&mut opaque, new));
-        let template = self.template_for(next.scene);
         let sampled = Sampled { prefix: &prefix, turn, new: &new };
         let cut = sampled
-            .cut(template, next.scene, marker, |after| self.find_stop(after))
+            .cut(self.template_for(next.scene), next.scene, marker, |after| self.find_stop(after))
             .map_err(|error| self.cannot_continue(&new, &error))?;
-        let prompt = template.render_values(next.scene, prefix.clone(), true);
-        let prompt = prompt.map_err(|error| DialectError::new(error.to_string()))?;
-
-        let last = next.last_token.filter(|token| self.ends_turn(*token, &cut));
-        let mut tokens: Vec<Token> = if last.is_some() { Vec::new() } else { self.stop_of(&cut)? };
-        tokens.append(&mut self.encode_guarded(&opaque.reveal(&cut.suffix))?);
-        let last = last.map(|token| String::from_utf8_lossy(self.vocabulary.bytes_of(token)));
-        let reveal = |text: &str| opaque.reveal(text).text;
-        let now = Cut { head: reveal(&cut.head), ..cut };
-        let earlier = Earlier { prompt: &reveal(&prompt), turn, last: last.as_deref(), now: &now };
-        Ok(Encoded { tokens, changes: earlier.changes() })
+        Ok(InContext { opaque, prefix, cut })
     }
 
     /// The first stop token after a turn; in a template that writes another one for earlier turns,
@@ -78,14 +95,9 @@ impl HfDialect {
     }
 
     /// Whether the turn's last token already ends it: a stop token, or what the template has there.
-    fn ends_turn(&self, token: Token, cut: &Cut) -> bool {
+    pub(crate) fn ends_turn(&self, token: Token, stop: &str) -> bool {
         respool_core::Dialect::stop_tokens(self).contains(&token)
-            || self.vocabulary.bytes_of(token) == cut.stop.as_bytes()
-    }
-
-    /// R13: the token that the template needs where the turn did not end with one.
-    fn stop_of(&self, cut: &Cut) -> Result<Vec<Token>, DialectError> {
-        self.encode_text(&cut.stop)
+            || self.vocabulary.bytes_of(token) == stop.as_bytes()
     }
 
     fn cannot_continue(&self, new: &[Value], error: &CutError) -> DialectError {

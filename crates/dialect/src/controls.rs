@@ -15,6 +15,8 @@ pub(crate) struct Control {
     pub(crate) takes_left: bool,
     /// The token also takes white space after it.
     pub(crate) takes_right: bool,
+    /// It is looked for in the text as it is, and found wherever it is spelled out.
+    pub(crate) is_verbatim: bool,
 }
 
 /// All control tokens. Where several match, the leftmost wins, then the longest.
@@ -43,10 +45,27 @@ impl Controls {
         self.all.iter().find(|control| control.spelling == spelling)
     }
 
+    /// Whether a tokenizer cuts a text exactly where [`Self::find`] finds them, and nowhere else.
+    pub(crate) fn are_verbatim(&self) -> bool {
+        self.all.iter().all(|control| control.is_verbatim && !control.takes_left && !control.takes_right)
+    }
+
     /// The first control token at or after byte `from`.
     pub(crate) fn find(&self, text: &str, from: usize) -> Option<(Range<usize>, &Control)> {
         let found = self.finder.find(Input::new(text).span(from..text.len()))?;
         Some((found.range(), &self.all[found.pattern().as_usize()]))
+    }
+
+    /// The texts between control tokens, each with the token after it; the last has none.
+    pub(crate) fn split<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (&'a str, Option<&'a Control>)> {
+        let mut from = Some(0);
+        std::iter::from_fn(move || {
+            let start = from?;
+            let found = self.find(text, start);
+            from = found.as_ref().map(|(range, _)| range.end);
+            let end = found.as_ref().map_or(text.len(), |(range, _)| range.start);
+            Some((&text[start..end], found.map(|(_, control)| control)))
+        })
     }
 
     /// The first special control token of a text.

@@ -16,7 +16,9 @@ use crate::load::{Config, Files, LoadError, Parts};
 use crate::messages::{self, ReasoningFields};
 use crate::opaque::{Guarded, Opaque, unused_letters};
 use crate::options::DialectOptions;
+use crate::probe;
 use crate::report::ContinuationReport;
+use crate::shortcut::Shortcuts;
 use crate::template::{RenderInput, Scene, Template};
 use crate::vocabulary::Vocabulary;
 
@@ -34,6 +36,7 @@ pub struct HfDialect {
     format: &'static dyn ToolFormat,
     fingerprint: Fingerprint,
     report: ContinuationReport,
+    shortcuts: Shortcuts,
     /// Ids of the system text that `continuation = reference` cuts off.
     pub(crate) reference_prefix: usize,
 }
@@ -93,10 +96,14 @@ impl HfDialect {
             tool_template,
             format,
             report: ContinuationReport::default(),
+            shortcuts: Shortcuts::default(),
             reference_prefix: 0,
         };
         match dialect.options.continuation {
-            ContinuationMode::Template => dialect.report = ContinuationReport::of(&dialect),
+            ContinuationMode::Template => {
+                dialect.report = ContinuationReport::of(&dialect);
+                dialect.shortcuts = probe::shortcuts(&dialect);
+            }
             ContinuationMode::Reference => dialect.reference_prefix = dialect.measure_reference_prefix()?,
         }
         Ok(dialect)
@@ -107,6 +114,11 @@ impl HfDialect {
     #[must_use]
     pub fn continuations(&self) -> &ContinuationReport {
         &self.report
+    }
+
+    #[cfg(test)]
+    pub(crate) fn shortcuts(&self) -> &Shortcuts {
+        &self.shortcuts
     }
 
     /// The chat template for chats with or without tools.
@@ -169,6 +181,21 @@ impl HfDialect {
         let turn = prefix.pop();
         let new = crate::template::messages(new_messages, input.string_arguments).map_err(wrong)?;
         self.encode_next(&Next { scene: &scene, turns: Turns { prefix, turn, new }, last_token })
+    }
+
+    /// Calls `then` with the continuation as the template sees it.
+    pub(crate) fn with_next<T>(
+        &self,
+        continuation: &Continuation<'_>,
+        then: impl FnOnce(&Next<'_>) -> Result<T, DialectError>,
+    ) -> Result<T, DialectError> {
+        let chat = &continuation.chat;
+        let scene = self.scene(messages::tools(chat.tools), chat.template_args)?;
+        let value = |message| messages::message(message, &self.fields);
+        let mut prefix: Vec<Value> = chat.messages.iter().map(value).collect();
+        let turn = prefix.pop();
+        let new = continuation.new_messages.iter().map(value).collect();
+        then(&Next { scene: &scene, turns: Turns { prefix, turn, new }, last_token: continuation.last_token })
     }
 
     pub(crate) fn scene(&self, tools: Value, args: &JsonText) -> Result<Scene, DialectError> {
@@ -237,14 +264,10 @@ impl Dialect for HfDialect {
     }
 
     fn encode_continuation(&self, continuation: &Continuation<'_>) -> Result<Encoded, DialectError> {
-        let chat = &continuation.chat;
-        let scene = self.scene(messages::tools(chat.tools), chat.template_args)?;
-        let value = |message| messages::message(message, &self.fields);
-        let mut prefix: Vec<Value> = chat.messages.iter().map(value).collect();
-        let turn = prefix.pop();
-        let new = continuation.new_messages.iter().map(value).collect();
-        let turns = Turns { prefix, turn, new };
-        self.encode_next(&Next { scene: &scene, turns, last_token: continuation.last_token })
+        match self.shortcuts.encode(self, continuation) {
+            Some(encoded) => Ok(encoded),
+            None => self.with_next(continuation, |next| self.encode_next(next)),
+        }
     }
 
     fn parse_turn(&self, before: &[Token], turn: &[Token], complete: bool) -> ParsedTurn {

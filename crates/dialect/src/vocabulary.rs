@@ -1,5 +1,7 @@
 //! A tokenizer: text to ids with and without control tokens, ids to bytes.
 
+use std::collections::HashMap;
+
 use respool_core::Token;
 use tokenizers::{Model as _, Tokenizer};
 
@@ -33,6 +35,7 @@ impl Vocabulary {
             special: token.special,
             takes_left: token.lstrip,
             takes_right: token.rstrip,
+            is_verbatim: !token.normalized && !token.single_word,
         });
         let controls = Controls::new(controls.collect()).map_err(|error| error.to_string())?;
         let bytes = ByteTable::new(&full, &controls);
@@ -56,6 +59,24 @@ impl Vocabulary {
     /// The ids of a text; control tokens are found wherever they are spelled out.
     pub(crate) fn encode(&self, text: &str) -> Result<Vec<Token>, String> {
         encode(&self.full, text)
+    }
+
+    /// As [`Self::encode`], where all control tokens are verbatim: each text between two of them is
+    /// tokenized by itself, unless its ids are `known`.
+    pub(crate) fn encode_pieces(
+        &self,
+        text: &str,
+        known: &HashMap<String, Vec<Token>>,
+    ) -> Result<Vec<Token>, String> {
+        let mut ids = Vec::new();
+        for (piece, control) in self.controls.split(text) {
+            match known.get(piece) {
+                Some(known) => ids.extend_from_slice(known),
+                None => ids.append(&mut encode(&self.plain, piece)?),
+            }
+            ids.extend(control.map(|control| control.id));
+        }
+        Ok(ids)
     }
 
     /// The ids of a text in which no control token is found inside or across the plain ranges.
