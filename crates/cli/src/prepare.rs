@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use respool_core::{InteractionSpec, JsonText, LoopKind, RolloutId, RolloutSpec, ToolSpec};
 use respool_llm_mock::TeacherTask;
-use respool_registry::default_loop;
+use respool_registry::{default_loop, loop_kind};
 
 use crate::{
     names::Key,
@@ -90,7 +90,7 @@ impl<'a> Template<'a> {
         let interaction = self.interaction(&row, line, ignored);
         let interaction = interaction.map_err(|reason| bad("extra_info.interaction_kwargs.name", reason))?;
         self.drop_unknown_tools(&mut row, line, ignored);
-        let (config, kind) = (&self.plan.config, kind(&agent_name));
+        let (config, kind) = (&self.plan.config, loop_kind(&agent_name));
         let has_calculator =
             kind == LoopKind::Tools && self.tools.iter().any(|tool| tool.name == "calculator");
         let solution = row.answer.map(|text| TeacherTask { solution: text.into(), has_calculator });
@@ -151,13 +151,5 @@ impl<'a> Template<'a> {
             (None, _) => return Err(format!("expected the name of an interaction, one of: {}", names())),
         };
         Ok(Some(InteractionSpec { name, kwargs: wanted.kwargs.clone() }))
-    }
-}
-
-/// What the registry's built-in names mean: the two single-turn loops show no tools.
-fn kind(agent_name: &str) -> LoopKind {
-    match agent_name {
-        "single_turn_agent" | "partial_single_turn_agent" => LoopKind::SingleTurn,
-        _ => LoopKind::Tools,
     }
 }

@@ -15,7 +15,7 @@ pub struct Limits {
     pub max_assistant_turns: Option<u32>,
     /// Batches of tool results and interaction replies (R12).
     pub max_user_turns: Option<u32>,
-    /// Calls of one turn that run (R5). 1 in the reference.
+    /// Calls of one turn that run (R5); 0 counts as 1. 1 in the reference.
     pub max_parallel_calls: u32,
     /// **Characters** of one tool text that are kept (R7).
     pub max_tool_response_length: u32,

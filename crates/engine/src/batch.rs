@@ -16,15 +16,15 @@ impl Engine {
         let compat = spec.options.compat;
         let mut slots = Vec::with_capacity(parsed.calls.len());
         let mut counted = 0;
+        let limit = spec.limits.max_parallel_calls.max(1);
         for (slot, call) in (0..).zip(parsed.calls) {
             let is_malformed = call.fault() == Some(CallOutcome::Malformed);
             counted += u32::from(!is_malformed);
-            let over = !is_malformed && counted > spec.limits.max_parallel_calls;
+            let over = !is_malformed && counted > limit;
             let answers_over = compat.calls_over_limit == CallsOverLimit::Answer;
             let answers_malformed = compat.malformed_calls == MalformedCalls::Answer;
             let name = call_name(&call).to_owned();
-            let result =
-                if over { Some(over_limit(spec.limits.max_parallel_calls)) } else { unrun_result(&call) };
+            let result = if over { Some(over_limit(limit)) } else { unrun_result(&call) };
             let result = result.map(|result| self.shorten(result));
             if (over && !answers_over) || (is_malformed && !answers_malformed) {
                 let outcome = if over { CallOutcome::OverLimit } else { CallOutcome::Malformed };

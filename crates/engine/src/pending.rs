@@ -51,12 +51,19 @@ impl Engine {
                 let message = self.overflow_message(prompt.len());
                 return self.fail(FailureKind::PromptTooLong, Class::Terminal, message);
             }
-            PromptOverflow::CutLeft => drop(prompt.drain(..surplus)),
-            PromptOverflow::CutRight => prompt.truncate(longest as usize),
+            PromptOverflow::CutLeft => drop(prompt.drain(..prompt.len() - self.longest_cut())),
+            PromptOverflow::CutRight => prompt.truncate(self.longest_cut()),
         }
         self.data.transcript.push_given(&prompt);
         self.data.transcript.end_prompt();
         self.begin_turn();
+    }
+
+    /// A prompt that is cut leaves room for an answer.
+    fn longest_cut(&self) -> usize {
+        let limits = &self.data.spec.limits;
+        let context = limits.context_length.map_or(u32::MAX, |context| context.saturating_sub(1));
+        limits.prompt_length.min(context) as usize
     }
 
     fn overflow_message(&self, len: usize) -> String {

@@ -29,6 +29,14 @@ pub const fn default_loop(has_tools_or_interaction: bool) -> &'static str {
     if has_tools_or_interaction { "async_partial_tool_agent" } else { "partial_single_turn_agent" }
 }
 
+/// What kind of loop a built-in name is; loops that others register count as tool loops, so that
+/// they are told of the tools.
+#[must_use]
+pub fn loop_kind(name: &str) -> LoopKind {
+    let known = PROFILES.iter().find(|(known, _)| *known == name);
+    known.map_or(LoopKind::Tools, |(_, profile)| profile.kind)
+}
+
 impl LoopProfile {
     fn apply(self, spec: &mut RolloutSpec) {
         spec.kind = self.kind;

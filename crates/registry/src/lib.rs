@@ -36,7 +36,7 @@ mod registry;
 mod reward;
 mod worker;
 
-pub use builtin::default_loop;
+pub use builtin::{default_loop, loop_kind};
 pub use counts::Counts;
 pub use registry::{AgentLoopRegistry, AlreadyRegistered, UnknownLoop};
 pub use reward::with_reward;

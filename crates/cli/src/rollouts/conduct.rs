@@ -51,9 +51,11 @@ async fn sync(setup: &Setup, version: PolicyVersion) -> anyhow::Result<()> {
     let of = |what: &'static str| move |fault| anyhow!("{what}: {fault}");
     setup.worker.interrupt();
     setup.worker.idle().await;
-    setup.servers.pause(WeightSync::Abort).await.map_err(of("pause"))?;
-    let resumed = setup.worker.resume(version).await.map_err(of("new version"));
-    // An unanswered pause is followed by a continue, whatever happened in between.
-    setup.servers.continue_generation().await.map_err(of("continue"))?;
-    resumed
+    let changed = match setup.servers.pause(WeightSync::Abort).await {
+        Ok(()) => setup.worker.resume(version).await.map_err(of("new version")),
+        Err(fault) => Err(of("pause")(fault)),
+    };
+    // Every pause is followed by a continue, also one of which nobody knows whether it took effect.
+    let continued = setup.servers.continue_generation().await.map_err(of("continue"));
+    changed.and(continued)
 }

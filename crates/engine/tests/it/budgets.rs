@@ -31,6 +31,17 @@ fn r1_a_prompt_is_cut_only_where_that_is_asked() {
 }
 
 #[test]
+fn r1_a_prompt_that_is_cut_to_the_context_leaves_room_for_an_answer() {
+    let mut scene = Scene::new(|spec| {
+        spec.messages = vec![respool_core::Message::new(respool_core::Role::User, "1 5 6")];
+        spec.limits.context_length = Some(2);
+        spec.options.prompt_overflow = PromptOverflow::CutLeft;
+    });
+    assert_eq!((scene.engine.data().transcript.prompt_ids(), scene.max_tokens()), (&[6][..], 1));
+    scene.sampled(&[2]);
+}
+
+#[test]
 fn r2_a_budget_is_the_least_of_what_is_left() {
     let check = |limits: Limits, first, after_two| {
         let mut scene = Scene::new(|spec| spec.limits = limits);
