@@ -1,6 +1,6 @@
 //! Lines for people: results to stdout, everything else to stderr.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use tracing_subscriber::EnvFilter;
 
@@ -22,5 +22,7 @@ pub(crate) fn error(error: &anyhow::Error) {
 /// Traces go to stderr; `RESPOOL_LOG` says which.
 pub(crate) fn trace() {
     let filter = EnvFilter::try_from_env("RESPOOL_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    let has_colours =
+        io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(has_colours).init();
 }

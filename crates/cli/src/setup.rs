@@ -52,7 +52,7 @@ impl Setup {
             MockConfig {
                 token_latency: config.policy.token_latency.unwrap_or_default(),
                 delta_size: config.policy.delta_size(),
-                faults: config.policy.faults.script(plan.seed()),
+                faults: config.policy.faults.script(plan.seed())?,
                 version,
             },
         ));

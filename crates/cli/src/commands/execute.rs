@@ -31,6 +31,9 @@ pub(super) struct Ready {
     pub(super) version: PolicyVersion,
 }
 
+/// The most failures that are shown; all of them are in `failures.jsonl`.
+const SHOWN_FAILURES: usize = 5;
+
 pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")
 }
@@ -78,6 +81,7 @@ fn report(output: &Output, left: Left) -> ExitCode {
         ));
     }
     if !output.failed.is_empty() {
+        output.failed.iter().take(SHOWN_FAILURES).for_each(|failure| screen::say(&describe(failure)));
         screen::say(&format!("failures: {}", dir.failures().display()));
     }
     screen::say(&format!("trajectories: {}", dir.trajectories().display()));
@@ -90,6 +94,24 @@ fn report(output: &Output, left: Left) -> ExitCode {
         None if output.failed.is_empty() => ExitCode::SUCCESS,
         None => ExitCode::from(FAILED),
     }
+}
+
+/// One line: where it is, which rollout it was, and why.
+fn describe(failure: &FailureRecord) -> String {
+    let FailureRecord { task_id, sample_index, file, line, field, reason, .. } = failure;
+    let mut text = String::from("failed: ");
+    if let (Some(file), Some(line)) = (file, line) {
+        text.push_str(&format!("{file}:{line}: "));
+    }
+    match (task_id, sample_index) {
+        (Some(task), Some(sample)) => text.push_str(&format!("{task} sample {sample}: ")),
+        (Some(task), None) => text.push_str(&format!("{task}: ")),
+        (None, _) => {}
+    }
+    if let Some(field) = field {
+        text.push_str(&format!("{field}: "));
+    }
+    text + reason
 }
 
 /// The failure of a row.

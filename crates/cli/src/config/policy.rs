@@ -58,9 +58,9 @@ impl PolicySection {
 
 impl FaultsSection {
     /// The faults, drawn from the run's seed.
-    pub(crate) fn script(&self, seed: u64) -> FaultScript {
+    pub(crate) fn script(&self, seed: u64) -> anyhow::Result<FaultScript> {
         if *self == Self::default() {
-            return FaultScript::none();
+            return Ok(FaultScript::none());
         }
         let rate = |share: Option<f32>| f64::from(share.unwrap_or_default());
         let rates = FaultRates {
@@ -70,6 +70,11 @@ impl FaultsSection {
             disconnect: rate(self.disconnect),
             overload: rate(self.overload),
         };
-        FaultScript::none().random(seed, rates)
+        let FaultRates { latency, stall, abort, disconnect, overload } = rates;
+        let sum = latency + stall + abort + disconnect + overload;
+        if sum > 1.0 + f64::from(f32::EPSILON) * 5.0 {
+            anyhow::bail!("policy.faults: the shares are {sum:.3} together, expected at most 1");
+        }
+        Ok(FaultScript::none().random(seed, rates))
     }
 }
