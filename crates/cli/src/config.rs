@@ -92,10 +92,18 @@ impl Config {
 fn wrong(text: &str, name: &str, span: Option<Range<usize>>, key: &str, message: &str) -> anyhow::Error {
     let line =
         text.get(..span.map_or(0, |span| span.start)).map_or(1, |before| before.matches('\n').count() + 1);
+    let message = in_plain_words(message);
     match key {
         "" | "." => anyhow!("{name}:{line}: {message}"),
         key => anyhow!("{name}:{line}: {key}: {message}"),
     }
+}
+
+/// What the deserializers expect, said to people who write a file.
+fn in_plain_words(message: &str) -> String {
+    message
+        .replace("expected a duration", "expected a duration such as \"5ms\", \"1s\" or \"2m\"")
+        .replace("expected a nonzero u32", "expected a whole number from 1")
 }
 
 #[cfg(test)]

@@ -65,6 +65,12 @@ fn is_wanted(item: &Item, args: &InspectArgs) -> bool {
 
 /// Every item of a file, or of a run's directory; until `show` has enough.
 fn each_item(path: &Path, show: &mut dyn FnMut(Item) -> anyhow::Result<bool>) -> anyhow::Result<()> {
+    if !path.exists() {
+        bail!(
+            "nothing is at {}; expected a run's directory, trajectories.jsonl or a snapshot",
+            path.display()
+        );
+    }
     if !path.is_dir() {
         return if path.extension().is_some_and(|extension| extension == "snap") {
             show(snapshot(path)?).map(|_| ())

@@ -5,6 +5,7 @@ use std::{
     process::ExitCode,
 };
 
+use anyhow::bail;
 use respool_format::{Comparison, compare_files};
 
 use super::FAILED;
@@ -14,7 +15,8 @@ use crate::{args::CompareArgs, out::RunDir, screen};
 const SHOWN: usize = 20;
 
 pub(super) fn command(args: &CompareArgs) -> anyhow::Result<ExitCode> {
-    let comparison = compare_files(&file(&args.left), &file(&args.right))?;
+    let (left, right) = (file(&args.left)?, file(&args.right)?);
+    let comparison = compare_files(&left, &right)?;
     let lines = lines(&comparison);
     lines.iter().take(SHOWN).for_each(|line| screen::say(line));
     if lines.len() > SHOWN {
@@ -32,8 +34,12 @@ pub(super) fn command(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     Ok(if comparison.is_equal() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
-fn file(path: &Path) -> PathBuf {
-    if path.is_dir() { RunDir::new(path).trajectories() } else { path.to_owned() }
+fn file(path: &Path) -> anyhow::Result<PathBuf> {
+    let file = if path.is_dir() { RunDir::new(path).trajectories() } else { path.to_owned() };
+    if !file.exists() {
+        bail!("nothing is at {}; expected a run's directory or trajectories.jsonl", file.display());
+    }
+    Ok(file)
 }
 
 fn lines(comparison: &Comparison) -> Vec<String> {

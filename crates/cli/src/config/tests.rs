@@ -71,6 +71,14 @@ fn errors_name_file_line_and_key() {
     );
     check_error("compat = 3", "respool.toml:1: compat: invalid type");
     check_error(
+        "[limits]\nresponse_length = 0",
+        "respool.toml:2: limits.response_length: invalid value: integer `0`, expected a whole number from 1",
+    );
+    check_error(
+        "[tools.calculator]\ntimeout = 5",
+        "respool.toml:2: tools.calculator.timeout: invalid type: integer `5`, expected a duration such as \"5ms\"",
+    );
+    check_error(
         "[policy]\nerror_rate = 2.0",
         "respool.toml:2: policy.error_rate: found 2, expected a number from 0 to 1",
     );

@@ -34,8 +34,9 @@ impl Columns {
         let text = std::str::from_utf8(line).map_err(|error| {
             whole(format!("invalid UTF-8 at byte {} of the line", error.valid_up_to() + 1))
         })?;
-        let values = serde_json::from_str(text)
-            .map_err(|error| whole(format!("expected a JSON object: {}", without_line(&error))))?;
+        let values = serde_json::from_str(text).map_err(|error| {
+            whole(format!("expected a JSON object: {} (column {})", without_line(&error), error.column()))
+        })?;
         Ok(Self { path: String::new(), values })
     }
 
@@ -101,7 +102,7 @@ impl Columns {
     }
 }
 
-/// Every row is one line: the position in it is the column.
+/// Every row is one line, and in a column's value the position says nothing.
 fn without_line(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.replace(&format!(" at line {} column {}", error.line(), error.column()), "")

@@ -37,7 +37,7 @@ fn a_bad_row_says_what_is_wrong_and_costs_nobody_else() {
         row[key] = value;
         row.to_string()
     };
-    check("{\"prompt\": [", None, "JSON");
+    check("{\"prompt\": [", None, "(column 12)");
     check("[1, 2]", None, "expected a JSON object");
     check(b"{\"task_id\": \"\xff\"}", None, "invalid UTF-8 at byte 14");
     check(row(1).to_string(), Some("task_id"), "lines 1 and 2");
