@@ -5,6 +5,7 @@ mod expected;
 mod input;
 mod many;
 mod run;
+mod words;
 
 use super::{Case, Checked};
 use crate::item;

@@ -65,9 +65,10 @@ pub(super) fn check(case: &Case) -> Checked {
 fn truncation(input: &Truncation, expected: &RawValue) -> Checked {
     let kept: Kept = item::parse(expected.get())?;
     let cut = match input.side.as_str() {
-        "left" => TruncateSide::Left,
-        "middle" => TruncateSide::Middle,
-        "right" => TruncateSide::Right,
+        // The side that is cut away, or what is kept.
+        "left" | "tail" => TruncateSide::Left,
+        "middle" | "both" => TruncateSide::Middle,
+        "right" | "head" => TruncateSide::Right,
         side => return Err(Verdict::NotUnderstood(format!("side {side:?}"))),
     };
     let text = truncate(&input.tool_text, input.max_chars, cut);

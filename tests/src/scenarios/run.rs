@@ -104,7 +104,7 @@ fn replies(scenario: &Scenario) -> Vec<Reply> {
     let reply = |reply: &super::input::Reply| Reply {
         tokens: reply.token_ids.clone(),
         logprobs: reply.logprobs.clone(),
-        finish: if reply.cancelled { GenerateFinish::Abort } else { GenerateFinish::Stop },
+        finish: Some(if reply.cancelled { GenerateFinish::Abort } else { GenerateFinish::Stop }),
         version: 0,
         interrupt: if reply.cancelled || reply.cancel_signal {
             Interrupt::AfterTokens

@@ -16,7 +16,8 @@ pub(crate) struct Reply {
     pub(crate) tokens: Vec<Token>,
     /// `None`: the server gives none.
     pub(crate) logprobs: Option<Vec<f32>>,
-    pub(crate) finish: GenerateFinish,
+    /// `None`: the stream breaks.
+    pub(crate) finish: Option<GenerateFinish>,
     pub(crate) version: u64,
     pub(crate) interrupt: Interrupt,
 }
@@ -28,6 +29,8 @@ pub(crate) enum Interrupt {
     Never,
     /// When its tokens are there, before its end.
     AfterTokens,
+    /// The same, for good.
+    CancelAfterTokens,
     /// When the request arrives; the abort is ignored and the answer comes later.
     Ignored(Duration),
 }
@@ -97,11 +100,14 @@ impl ScriptedServer {
         })?;
         if self.cuts_to_budget && reply.tokens.len() > budget {
             reply.tokens.truncate(budget);
-            reply.finish = GenerateFinish::Length;
+            reply.finish = Some(GenerateFinish::Length);
         }
         let version = PolicyVersion(version.unwrap_or(reply.version));
-        let (delta, ended) =
-            (GenerateEvent::Delta(delta(&reply, version)), GenerateEvent::Ended(reply.finish.clone()));
+        let delta = GenerateEvent::Delta(delta(&reply, version));
+        let ended = match reply.finish.clone() {
+            Some(finish) => Ok(GenerateEvent::Ended(finish)),
+            None => Err(Fault::transient("the server failed")),
+        };
         let first = {
             let control = control.clone();
             async move {
@@ -113,12 +119,14 @@ impl ScriptedServer {
             }
         };
         let last = async move {
-            if reply.interrupt == Interrupt::AfterTokens {
-                control.interrupt();
-                // The rollout sees the interrupt before it sees the end.
-                tokio::task::yield_now().await;
+            match reply.interrupt {
+                Interrupt::AfterTokens => control.interrupt(),
+                Interrupt::CancelAfterTokens => control.cancel(),
+                Interrupt::Never | Interrupt::Ignored(_) => return ended,
             }
-            Ok(ended)
+            // The rollout sees the signal before it sees the end.
+            tokio::task::yield_now().await;
+            ended
         };
         Ok(Box::pin(stream::once(first).chain(stream::once(last))))
     }

@@ -144,25 +144,37 @@ impl ToolSession for StubSession {
     }
 }
 
-/// Reads what a case says of a tool: `0.05 s`, `never answers`, `answers 'ok' after 0.05 s`.
+/// Reads what a case says of a tool: `0.05 s`, `never answers`, `raises`, `answers 'ok' after 0.05 s`.
 ///
 /// # Errors
 /// If it says something else.
 pub(crate) fn behaviour(text: &str) -> Result<Behaviour, Verdict> {
     let not_understood = || Verdict::NotUnderstood(format!("tools: {text:?}"));
-    if text == "never answers" || text == "hangs" {
-        return Ok(Behaviour::Hangs);
+    match text {
+        "hangs" => return Ok(Behaviour::Hangs),
+        _ if text.starts_with("never answers") => return Ok(Behaviour::Hangs),
+        "panics" => return Ok(Behaviour::Panics),
+        _ if text == "raises" || text.starts_with("raises ") => return Ok(Behaviour::Raises),
+        _ => {}
     }
-    let (answer, time) = match text.strip_prefix("answers '").and_then(|rest| rest.split_once("' after ")) {
-        Some(answer) => answer,
+    let (answer, time) = match text.strip_prefix("answers '").and_then(|rest| rest.rsplit_once("' ")) {
+        Some((answer, time)) => (answer, time.strip_prefix("after ").unwrap_or(time)),
         None => ("ok", text),
     };
-    let after = seconds(time).ok_or_else(not_understood)?;
+    let after = match time {
+        "at once" | "immediately" => Duration::ZERO,
+        time => seconds(time).ok_or_else(not_understood)?,
+    };
     Ok(Behaviour::Answers { text: answer.to_owned(), after })
 }
 
-/// Reads `0.05 s`.
+/// Reads `0.05 s` or `50 ms`.
 pub(crate) fn seconds(text: &str) -> Option<Duration> {
-    let number: f64 = text.trim().strip_suffix('s')?.trim().parse().ok()?;
-    Duration::try_from_secs_f64(number).ok()
+    let text = text.trim();
+    let (number, unit) = match text.strip_suffix("ms") {
+        Some(number) => (number, 0.001),
+        None => (text.strip_suffix('s')?, 1.0),
+    };
+    let number: f64 = number.trim().parse().ok()?;
+    Duration::try_from_secs_f64(number * unit).ok()
 }

@@ -170,11 +170,13 @@ fn recorded(output: &AgentLoopOutput) -> Value {
     Value::Object(results.collect())
 }
 
-/// Ids of calls and of the results that answer them.
+/// Ids of calls and of the results that answer them. What could not be read is no call, though it is
+/// answered too.
 fn answered(output: &AgentLoopOutput) -> (Vec<&str>, Vec<&str>) {
     let messages = &output.data().messages;
     let calls = messages.iter().flat_map(|message| &message.tool_calls).map(|call| call.id.as_str());
-    let results = messages.iter().filter_map(|message| message.tool_call_id.as_deref());
+    let of_calls = messages.iter().filter(|message| message.outcome != Some(CallOutcome::Malformed));
+    let results = of_calls.filter_map(|message| message.tool_call_id.as_deref());
     (calls.collect(), results.collect())
 }
 

@@ -123,18 +123,20 @@ impl Input {
     }
 }
 
-fn read_finish(name: &str) -> GenerateFinish {
-    match name {
+/// `None`: the stream breaks.
+fn read_finish(name: &str) -> Option<GenerateFinish> {
+    Some(match name {
         "stop" => GenerateFinish::Stop,
         "length" => GenerateFinish::Length,
         "abort" => GenerateFinish::Abort,
         "repetition" => GenerateFinish::Repetition,
+        "error" => return None,
         other => GenerateFinish::Other(other.to_owned()),
-    }
+    })
 }
 
 impl Plan {
     fn interrupt(&self, index: usize) -> Interrupt {
-        self.interrupts.get(&index).copied().unwrap_or(Interrupt::Never)
+        self.requests.get(&index).copied().unwrap_or(Interrupt::Never)
     }
 }

@@ -72,9 +72,9 @@ async fn run(count: usize, actions: &[String]) -> Result<Facts, Verdict> {
     let mut running: Vec<_> = (1..=count).map(|number| spawn(&worker, number)).collect();
     tokio::time::sleep(Duration::from_millis(150)).await;
     for action in actions {
-        match action.as_str() {
-            "pause" | "pause again" => worker.interrupt(),
-            "resume" | "resume again" => {
+        match word_for_all(action) {
+            Some("pause" | "interrupt") => worker.interrupt(),
+            Some("resume") => {
                 tokio::time::sleep(Duration::from_secs(5)).await;
                 let is_first = !std::mem::replace(&mut resumed, true);
                 facts.late_started_early |=
@@ -82,7 +82,7 @@ async fn run(count: usize, actions: &[String]) -> Result<Facts, Verdict> {
                 worker.resume(PolicyVersion(1)).await.map_err(|fault| Verdict::Fail(fault.to_string()))?;
             }
             _ if action.starts_with("submit trajectory ") => running.push(spawn(&worker, running.len() + 1)),
-            _ if broken_rollout(action).is_some() => {}
+            _ if broken_rollout(action).is_some() || action.starts_with("weight update") => {}
             _ => return Err(Verdict::NotUnderstood(format!("actions: {action:?}"))),
         }
     }
@@ -93,10 +93,26 @@ async fn run(count: usize, actions: &[String]) -> Result<Facts, Verdict> {
     Ok(facts)
 }
 
-/// `the task of trajectory 2 ends with a cancellation error …`.
-fn broken_rollout(action: &str) -> Option<u128> {
-    let rest = action.strip_prefix("the task of trajectory ")?;
-    rest.contains("ends with").then(|| rest.split(' ').next()?.parse().ok())?
+/// What is said to all rollouts: the first word, where none is named.
+fn word_for_all(action: &str) -> Option<&str> {
+    action.split_whitespace().next().filter(|_| !action.contains("trajectory"))
+}
+
+/// A rollout whose task ends by itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Broken {
+    rollout: u128,
+    /// By a panic, not by an error.
+    panics: bool,
+}
+
+/// `the task of trajectory 2 ends with a cancellation error …`, `the task of trajectory 2 panics`.
+fn broken_rollout(action: &str) -> Option<Broken> {
+    let (number, rest) = action.strip_prefix("the task of trajectory ")?.split_once(' ')?;
+    let panics = rest.starts_with("panics");
+    let ends =
+        panics || ["ends with", "raises", "fails", "is cancelled"].iter().any(|end| rest.starts_with(end));
+    Some(Broken { rollout: number.parse().ok()?, panics }).filter(|_| ends)
 }
 
 #[expect(clippy::disallowed_methods, reason = "joined at the end of the case")]
@@ -109,7 +125,7 @@ fn spawn(worker: &AgentLoopWorker, number: usize) -> tokio::task::JoinHandle<Res
 }
 
 /// The real loop; for the broken rollout one whose task ends by itself.
-fn registry(servers: &MockServer, broken: Option<u128>) -> Result<AgentLoopRegistry, Verdict> {
+fn registry(servers: &MockServer, broken: Option<Broken>) -> Result<AgentLoopRegistry, Verdict> {
     let services = Services::generate_only(servers.generate());
     let real = AgentLoop::new(Arc::new(TokenDialect::new()), services, Settings::default()).boxed();
     let service = RolloutService::new(tower::service_fn(move |request: RolloutRequest| {
@@ -119,8 +135,11 @@ fn registry(servers: &MockServer, broken: Option<u128>) -> Result<AgentLoopRegis
                 Start::New(spec) => spec.id.0,
                 Start::Resume { data, .. } => data.spec.id.0,
             };
-            if broken == Some(id) {
-                return Err(Fault::transient("the rollout's task was cancelled"));
+            match broken.filter(|broken| broken.rollout == id) {
+                #[expect(clippy::panic, reason = "that is what the case is about")]
+                Some(Broken { panics: true, .. }) => panic!("a bug in a loop"),
+                Some(_) => return Err(Fault::transient("the rollout's task was cancelled")),
+                None => {}
             }
             tower::ServiceExt::oneshot(real, request).await
         }

@@ -16,8 +16,9 @@ use respool_tools::Toolbox;
 use tokio::time::Instant;
 use tower::ServiceExt;
 
-use super::actions::{self, Plan, Resume};
+use super::actions::{self, Plan, Resume, Run};
 use super::input::{Input, TextAnswer};
+use super::words::{Moment, Signal};
 use crate::clock;
 use crate::report::Verdict;
 use crate::world::block_on;
@@ -44,8 +45,9 @@ pub(super) struct Facts {
 pub(super) fn run(input: &Input) -> Result<Facts, Verdict> {
     let plan = actions::read(&input.actions)?;
     let mut facts = run_plan(input, &plan)?;
-    if plan.resumes.contains(&Resume::FromSnapshot) {
-        let in_place = Plan { resumes: vec![Resume::InPlace; plan.resumes.len()], ..plan };
+    if plan.resumes.iter().any(|(resume, _)| *resume == Resume::FromSnapshot) {
+        let resumes = plan.resumes.iter().map(|(_, run)| (Resume::InPlace, *run)).collect();
+        let in_place = Plan { resumes, ..plan };
         let twin = run_plan(input, &in_place)?;
         facts.same_without_process_change = Some(facts.output == twin.output);
     }
@@ -87,8 +89,8 @@ impl World {
         let mut spec = self.spec.clone();
         spec.tools = self.toolbox.specs();
         let (mut output, mut cancel_latency) =
-            self.run_once(&service, Start::New(Arc::new(spec)), plan).await?;
-        for resume in &plan.resumes {
+            self.run_once(&service, Start::New(Arc::new(spec)), plan.first).await?;
+        for (resume, run) in &plan.resumes {
             let AgentLoopOutput::Cancelled { data, state } = output else { break };
             let (data, state) = match resume {
                 Resume::InPlace => (data, state),
@@ -99,7 +101,7 @@ impl World {
                     (Box::new(read.data), read.state)
                 }
             };
-            (output, cancel_latency) = self.run_once(&service, Start::Resume { data, state }, plan).await?;
+            (output, cancel_latency) = self.run_once(&service, Start::Resume { data, state }, *run).await?;
         }
         Ok(Facts {
             output,
@@ -115,21 +117,27 @@ impl World {
         &self,
         service: &RolloutService,
         start: Start,
-        plan: &Plan,
+        run: Run,
     ) -> Result<(AgentLoopOutput, Option<Duration>), Verdict> {
         let control = Control::new();
         self.server.begin_run(&control, None);
-        let call = service.clone().oneshot(RolloutRequest::new(start, control.clone()));
         let cancelled_at = Cell::new(None);
-        let signals = async {
-            if let Some(after) = plan.interrupt_after_tools {
-                self.tools_started(after).await;
-                control.interrupt();
-            }
-            if let Some(after) = plan.cancel_after_tools {
-                self.tools_started(after).await;
+        let tell = |signal| match signal {
+            Signal::Interrupt => control.interrupt(),
+            Signal::Cancel => {
                 cancelled_at.set(Some(Instant::now()));
                 control.cancel();
+            }
+        };
+        if let Some(signal) = run.at_start {
+            tell(signal);
+        }
+        let call = service.clone().oneshot(RolloutRequest::new(start, control.clone()));
+        let before = self.seen.counts();
+        let signals = async {
+            if let Some((moment, signal)) = run.with_tools {
+                self.wait_for(moment, &before).await;
+                tell(signal);
             }
             std::future::pending::<Infallible>().await
         };
@@ -142,9 +150,18 @@ impl World {
         Ok((output, cancelled_at.get().map(|at| at.elapsed())))
     }
 
-    /// So long after the first tool started.
-    async fn tools_started(&self, after: Duration) {
-        while self.seen.counts().started.is_empty() {
+    /// Waits for what tools do in this run, which began with those counts.
+    async fn wait_for(&self, moment: Moment, before: &Counts) {
+        let (is_there, after): (fn(&Counts, usize) -> bool, _) = match moment {
+            Moment::AfterStart(after) => (|_, started| started > 0, after),
+            Moment::FirstEnded => (|now, started| now.running > 0 && started > now.running, Duration::ZERO),
+        };
+        let starts = |counts: &Counts| counts.started.values().sum::<usize>();
+        loop {
+            let now = self.seen.counts();
+            if is_there(&now, starts(&now) - starts(before)) {
+                break;
+            }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         tokio::time::sleep(after).await;

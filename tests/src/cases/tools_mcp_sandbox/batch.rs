@@ -197,7 +197,10 @@ pub(super) fn check_ends(input: &Ends, expected: &RawValue) -> Checked {
 /// A lost sandbox says nothing about the policy. That a rollout is tried again is the rollout
 /// manager's, which is not built.
 pub(super) fn check_event(input: &Event, expected: &RawValue) -> Checked {
-    if !input.event.contains("sandbox connection lost") {
+    let has = |any: &[&str]| any.iter().any(|part| input.event.contains(part));
+    if !has(&["sandbox", "connection", "tool server"])
+        || !has(&["lost", "refused", "reset", "gone", "unreachable"])
+    {
         return Err(Verdict::NotUnderstood(format!("event {:?}", input.event)));
     }
     let tools = BTreeMap::from([("t01", Behaviour::Unreachable)]);
@@ -272,7 +275,8 @@ fn spec(toolbox: &Toolbox, max_parallel_calls: Option<u32>) -> RolloutSpec {
 }
 
 fn reply(tokens: Vec<Token>) -> Reply {
-    Reply { tokens, logprobs: None, finish: GenerateFinish::Stop, version: 0, interrupt: Interrupt::Never }
+    let finish = Some(GenerateFinish::Stop);
+    Reply { tokens, logprobs: None, finish, version: 0, interrupt: Interrupt::Never }
 }
 
 /// One call token for each name, then the end of the turn.
