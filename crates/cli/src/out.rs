@@ -66,18 +66,24 @@ impl RunDir {
         if self.run_file().exists() {
             bail!("{dir} holds a run already; `respool resume {dir}` finishes it, or choose another --out");
         }
-        if self.trajectories().exists() || self.failures().exists() {
+        // Empty ones were left by a process that was killed before it came to its run.json.
+        let is_filled = |path: PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
+        if is_filled(self.trajectories()) || is_filled(self.failures()) {
             bail!("{dir} holds trajectories or failures without a run.json; choose another --out");
         }
         Ok(())
     }
 
-    /// Makes the directory with its `run.json`.
-    pub(crate) fn create(&self, run: &RunFile) -> anyhow::Result<()> {
+    /// Makes the directory with its `run.json`. Only who holds the files that grow may write it:
+    /// another process may have come here at the same time.
+    pub(crate) fn create(&self, run: &RunFile, repaired: &mut dyn FnMut(String)) -> anyhow::Result<Output> {
         fs::create_dir_all(&self.0).with_context(|| format!("cannot create {}", self.0.display()))?;
+        let output = Output::open(self.clone(), repaired)?;
+        self.check_new()?;
         let mut text = serde_json::to_vec_pretty(run)?;
         text.push(b'\n');
-        write_atomically(&self.run_file(), &text)
+        write_atomically(&self.run_file(), &text)?;
+        Ok(output)
     }
 
     pub(crate) fn read(&self) -> anyhow::Result<RunFile> {

@@ -8,7 +8,7 @@ use super::execute::{self, Ready, bad_row, runtime};
 use crate::{
     args::RunArgs,
     names::Key,
-    out::{Output, RunDir, RunFile},
+    out::{RunDir, RunFile},
     plan::{self, Plan},
     prepare::{Prepared, prepare},
     rollouts::Job,
@@ -17,6 +17,8 @@ use crate::{
     summary::Summary,
     tasks::TaskFile,
 };
+
+const MOST_ROLLOUTS: u64 = 10_000_000;
 
 pub(super) fn command(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let (plan, source) = Plan::resolve(args)?;
@@ -30,14 +32,15 @@ pub(super) fn command(args: &RunArgs) -> anyhow::Result<ExitCode> {
     if tasks.is_empty() && file.bad.is_empty() {
         anyhow::bail!("{} has no rows", args.tasks.display());
     }
-    dir.create(&RunFile {
+    check_count(&tasks, plan.n())?;
+    let run_file = RunFile {
         respool_version: env!("CARGO_PKG_VERSION").to_owned(),
         tasks_sha256: file.sha256.clone(),
         fingerprints: (&setup.fingerprints).into(),
         arguments: std::env::args().collect(),
         plan: plan.clone(),
-    })?;
-    let mut output = Output::open(dir, &mut |repaired| screen::warn(&repaired))?;
+    };
+    let mut output = dir.create(&run_file, &mut |repaired| screen::warn(&repaired))?;
     setup.warnings().into_iter().chain(file.ignored.warnings()).for_each(|line| screen::warn(&line));
     for row in &file.bad {
         output.failure(bad_row(&plan, row))?;
@@ -45,6 +48,18 @@ pub(super) fn command(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let jobs = jobs(&tasks, plan.n()).collect();
     let ready = Ready { plan, setup: Arc::new(setup), output, summary: Summary::default(), version };
     runtime()?.block_on(execute::run(ready, jobs))
+}
+
+/// Refuses what no memory holds.
+fn check_count(tasks: &[Arc<Prepared>], n: u32) -> anyhow::Result<()> {
+    let count = tasks.len() as u64 * u64::from(n);
+    if count > MOST_ROLLOUTS {
+        anyhow::bail!(
+            "{} tasks with n = {n} are {count} rollouts, expected at most {MOST_ROLLOUTS} in one run",
+            tasks.len()
+        );
+    }
+    Ok(())
 }
 
 /// All samples of a task one after the other: its group is complete early.

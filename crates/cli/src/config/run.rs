@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroU32, time::Duration};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 /// What the flags of `respool run` say too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ pub(crate) struct RunSection {
     /// Rollouts at a time.
     pub(crate) concurrency: Option<NonZeroU32>,
     pub(crate) seed: Option<u64>,
-    #[serde(with = "humantime_serde")]
+    #[serde(serialize_with = "humantime_serde::serialize", deserialize_with = "over_zero")]
     pub(crate) weight_sync_every: Option<Duration>,
     /// The loop of rows without `agent_name`.
     pub(crate) default_agent_loop: Option<String>,
@@ -23,4 +23,11 @@ pub(crate) struct RunSection {
     /// How long a generation may give nothing before it counts as broken.
     #[serde(with = "humantime_serde")]
     pub(crate) stream_timeout: Option<Duration>,
+}
+
+fn over_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    match humantime_serde::deserialize(deserializer)? {
+        Some(Duration::ZERO) => Err(D::Error::custom("found 0s, expected a time over zero")),
+        duration => Ok(duration),
+    }
 }
