@@ -22,7 +22,7 @@ pub struct Records {
 #[non_exhaustive]
 pub enum RecordError {
     /// The file cannot be read.
-    #[error("{file}: {source}")]
+    #[error("{file} cannot be read")]
     Io {
         /// The file.
         file: String,

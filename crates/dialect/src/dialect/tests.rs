@@ -261,3 +261,19 @@ fn content_parts_are_a_list_to_templates() {
     assert_eq!(dialect.decode(&tokens), "[text:a<|im_end|>][image:]<|im_end|>");
     assert_eq!(tokens.iter().filter(|token| Some(**token) == dialect.token("<|im_end|>")).count(), 1);
 }
+
+#[test]
+fn the_built_in_dialect_joins_parts_of_text_and_refuses_others() {
+    let dialect = embedded(|_| {});
+    let encode = |content: Content| {
+        let messages = [Message::new(Role::User, content)];
+        let template_args = JsonText::empty_object();
+        dialect.encode_chat(&Chat { messages: &messages, tools: &[], template_args: &template_args })
+    };
+    let text = |text: &str| respool_core::ContentPart::Text(text.to_owned());
+    let parts = encode(Content::Parts(vec![text("6 times "), text("7?")]));
+    assert_eq!(parts.unwrap(), encode("6 times 7?".into()).unwrap());
+    let image = respool_core::ContentPart::Image("data:image/png;base64,".to_owned());
+    let refused = encode(Content::Parts(vec![text("see"), image])).unwrap_err();
+    assert!(refused.message.contains("takes text only, and not image"), "{refused}");
+}
