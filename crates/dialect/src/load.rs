@@ -42,7 +42,7 @@ pub enum LoadError {
     UnknownToolFormat(String),
     /// The format cannot be told from the template.
     #[error(
-        "chat template {0} writes tool calls in a format that is not known; set tool_format to one of {known}",
+        "chat template {0} writes tool calls in a format that is not known; name one of {known} (in a configuration: model.format)",
         known = known_formats()
     )]
     UnclearToolFormat(String),

@@ -5,7 +5,7 @@ use respool_core::{
 };
 
 use crate::{
-    parse::parse,
+    parse::{parse, parse_plain},
     token::{GENERATE, RESULT, STOP, push_bytes, tool_number, word},
 };
 
@@ -18,6 +18,7 @@ use crate::{
 pub struct TokenDialect {
     results: ResultTokens,
     stop: Vec<Token>,
+    is_plain: bool,
 }
 
 /// What the results of a turn become.
@@ -42,7 +43,13 @@ impl TokenDialect {
     /// One whose results become those tokens.
     #[must_use]
     pub fn with_results(results: ResultTokens) -> Self {
-        Self { results, stop: vec![STOP] }
+        Self { results, stop: vec![STOP], is_plain: false }
+    }
+
+    /// One in which only `2` (the end of a turn) and `7xx` (a call) mean anything.
+    #[must_use]
+    pub fn plain(results: ResultTokens) -> Self {
+        Self { is_plain: true, ..Self::with_results(results) }
     }
 
     fn push_new(&self, messages: &[Message], out: &mut Vec<Token>) {
@@ -72,7 +79,7 @@ impl Default for TokenDialect {
 impl Dialect for TokenDialect {
     fn fingerprint(&self) -> Fingerprint {
         let mut bytes = [0; 32];
-        let name = format!("{:?}", self.results);
+        let name = format!("{} {:?}", self.is_plain, self.results);
         bytes.iter_mut().zip(name.bytes()).for_each(|(byte, of_name)| *byte = of_name);
         Fingerprint(bytes)
     }
@@ -97,7 +104,7 @@ impl Dialect for TokenDialect {
     }
 
     fn parse_turn(&self, before: &[Token], turn: &[Token], _complete: bool) -> ParsedTurn {
-        parse(before, turn)
+        if self.is_plain { parse_plain(turn) } else { parse(before, turn) }
     }
 
     fn token_bytes(&self, token: Token, out: &mut Vec<u8>) {

@@ -42,6 +42,19 @@ pub(crate) fn parse(before: &[Token], turn: &[Token]) -> ParsedTurn {
     }
 }
 
+/// Reads a turn in which nothing but a whole call means anything.
+pub(crate) fn parse_plain(turn: &[Token]) -> ParsedTurn {
+    let mut reading = Reading::default();
+    for token in turn.strip_suffix(&[STOP]).unwrap_or(turn) {
+        match token {
+            CALL..RESULT => reading.calls.push(call(format!("t{:02}", token - CALL))),
+            text => push_bytes(*text, &mut reading.content),
+        }
+    }
+    let content = String::from_utf8_lossy(&reading.content).trim().to_owned();
+    ParsedTurn { content, reasoning: None, calls: reading.calls }
+}
+
 impl Reading {
     /// Reads up to the end of the reasoning, and gives what follows.
     fn reasoning<'a>(&mut self, tokens: &'a [Token]) -> &'a [Token] {
@@ -112,6 +125,12 @@ mod tests {
         check(&[3, 4, 701], "", &["<call>: it has no name", "t01"]);
         check(&[3, 10, 4], "", &["<call>a: it has no name"]);
         check(&[10, 3, 601], "a", &["<call>01: it is not closed"]);
+    }
+
+    #[test]
+    fn a_plain_turn_has_whole_calls_only() {
+        let parsed = parse_plain(&[3, 10, 701, 6, 4, 702, 2]);
+        assert_eq!((parsed.calls.len(), parsed.content.as_str()), (2, "<call>a<think></call>"));
     }
 
     #[test]

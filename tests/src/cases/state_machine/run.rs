@@ -218,7 +218,7 @@ impl CaseDialect {
 fn dialect(input: &Input) -> Result<CaseDialect, Verdict> {
     let Some(format) = &input.format else {
         let results = input.tool_suffix_ids.clone().map_or(ResultTokens::Named, ResultTokens::Fixed);
-        return Ok(CaseDialect::Ids(TokenDialect::with_results(results)));
+        return Ok(CaseDialect::Ids(TokenDialect::plain(results)));
     };
     if respool_dialect::tool_format(format).is_none() {
         return Err(Verdict::NotBuilt);
