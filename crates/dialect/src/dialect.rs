@@ -13,6 +13,7 @@ use crate::continuation::{Next, Turns};
 use crate::fingerprint;
 use crate::format::{ToolFormat, TurnContext, tool_format};
 use crate::load::{Config, Files, LoadError, Parts};
+use crate::memo::Memo;
 use crate::messages::{self, ReasoningFields};
 use crate::opaque::{Guarded, Opaque, unused_letters};
 use crate::options::DialectOptions;
@@ -37,6 +38,7 @@ pub struct HfDialect {
     fingerprint: Fingerprint,
     report: ContinuationReport,
     shortcuts: Shortcuts,
+    prompts: Memo,
     /// Ids of the system text that `continuation = reference` cuts off.
     pub(crate) reference_prefix: usize,
 }
@@ -97,6 +99,7 @@ impl HfDialect {
             format,
             report: ContinuationReport::default(),
             shortcuts: Shortcuts::default(),
+            prompts: Memo::default(),
             reference_prefix: 0,
         };
         match dialect.options.continuation {
@@ -216,7 +219,8 @@ impl HfDialect {
             .template_for(scene)
             .render_values(scene, messages, generation_prompt)
             .map_err(|error| DialectError::new(error.to_string()))?;
-        Ok(Encoded { tokens: self.encode_guarded(&opaque.reveal(&text))?, changes: Vec::new() })
+        let tokens = self.prompts.tokens(opaque.reveal(&text), |prompt| self.encode_guarded(prompt))?;
+        Ok(Encoded { tokens, changes: Vec::new() })
     }
 
     pub(crate) fn template_for(&self, scene: &Scene) -> &Template {

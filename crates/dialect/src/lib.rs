@@ -33,6 +33,7 @@ mod fingerprint;
 mod format;
 mod literals;
 mod load;
+mod memo;
 mod messages;
 mod opaque;
 mod options;

@@ -46,7 +46,7 @@ pub(crate) struct Opaque<'a> {
 }
 
 /// A text, and the byte ranges in it that are plain text whatever they spell.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Guarded {
     pub(crate) text: String,
     pub(crate) plain: Vec<Range<usize>>,
