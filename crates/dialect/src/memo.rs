@@ -57,7 +57,8 @@ mod tests {
         let tokens = |prompt, tokens: Token| memo.tokens(prompt, |_| Ok::<_, ()>(vec![tokens])).unwrap();
         assert_eq!(tokens(prompt("a", &[]), 1), [1]);
         assert_eq!(tokens(prompt("a", &[]), 2), [1]);
-        assert_eq!(tokens(prompt("a", &[0..1]), 3), [3], "the same text, but plain");
+        assert_eq!(tokens(prompt("ab", &[]), 2), [2]);
+        assert_eq!(tokens(prompt("ab", &[0..1, 1..2]), 3), [3], "the same text, but plain");
         assert_eq!(memo.tokens(prompt("b", &[]), |_| Err("refused")), Err("refused"));
         assert_eq!(tokens(prompt("b", &[]), 4), [4], "an error is not kept");
     }
