@@ -18,6 +18,32 @@ pub struct Difference {
     pub right: String,
 }
 
+impl Difference {
+    /// Whether two values are equal.
+    ///
+    /// # Errors
+    /// Both, if they are not.
+    pub fn of_values<T: PartialEq + Debug + ?Sized>(field: &'static str, a: &T, b: &T) -> Result<(), Self> {
+        if a == b {
+            return Ok(());
+        }
+        Err(Self { field, at: None, left: format!("{a:?}"), right: format!("{b:?}") })
+    }
+
+    /// Whether two lists are equal.
+    ///
+    /// # Errors
+    /// The first items that are not; `nothing` behind the end of the shorter list.
+    pub fn of_lists<T: PartialEq + Debug>(field: &'static str, a: &[T], b: &[T]) -> Result<(), Self> {
+        if a == b {
+            return Ok(());
+        }
+        let at = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+        let show = |item: Option<&T>| item.map_or_else(|| "nothing".to_owned(), |item| format!("{item:?}"));
+        Err(Self { field, at: Some(at), left: show(a.get(at)), right: show(b.get(at)) })
+    }
+}
+
 /// Whether two trajectories are the same outcome: tokens, mask, log-probabilities by bits,
 /// messages, calls, rewards, turn counts, finish, and the set of effects without attempts.
 ///
@@ -27,20 +53,24 @@ pub struct Difference {
 /// The first difference found.
 pub fn outcome_eq(a: &Trajectory, b: &Trajectory) -> Result<(), Difference> {
     let (da, db) = (&a.data, &b.data);
-    list("prompt_ids", da.transcript.prompt_ids(), db.transcript.prompt_ids())?;
-    list("response_ids", da.transcript.response_ids(), db.transcript.response_ids())?;
-    list("response_mask", &da.transcript.response_mask(), &db.transcript.response_mask())?;
-    list("response_logprobs", &logprobs(a), &logprobs(b))?;
-    list::<Message>("messages", &da.messages, &db.messages)?;
-    list("calls", &calls(a), &calls(b))?;
-    list("tool_rewards", &bits(&da.tool_rewards), &bits(&db.tool_rewards))?;
-    list("turn_scores", &bits(&da.turn_scores), &bits(&db.turn_scores))?;
-    value("reward_score", &da.reward_score.map(f64::to_bits), &db.reward_score.map(f64::to_bits))?;
-    value("assistant_turns", &da.assistant_turns, &db.assistant_turns)?;
-    value("user_turns", &da.user_turns, &db.user_turns)?;
-    value("finish", &a.finish, &b.finish)?;
-    list("effects", &da.effects, &db.effects)?;
-    value("user_data", da.user_data(), db.user_data())
+    Difference::of_lists("prompt_ids", da.transcript.prompt_ids(), db.transcript.prompt_ids())?;
+    Difference::of_lists("response_ids", da.transcript.response_ids(), db.transcript.response_ids())?;
+    Difference::of_lists("response_mask", &da.transcript.response_mask(), &db.transcript.response_mask())?;
+    Difference::of_lists("response_logprobs", &logprobs(a), &logprobs(b))?;
+    Difference::of_lists::<Message>("messages", &da.messages, &db.messages)?;
+    Difference::of_lists("calls", &calls(a), &calls(b))?;
+    Difference::of_lists("tool_rewards", &bits(&da.tool_rewards), &bits(&db.tool_rewards))?;
+    Difference::of_lists("turn_scores", &bits(&da.turn_scores), &bits(&db.turn_scores))?;
+    Difference::of_values(
+        "reward_score",
+        &da.reward_score.map(f64::to_bits),
+        &db.reward_score.map(f64::to_bits),
+    )?;
+    Difference::of_values("assistant_turns", &da.assistant_turns, &db.assistant_turns)?;
+    Difference::of_values("user_turns", &da.user_turns, &db.user_turns)?;
+    Difference::of_values("finish", &a.finish, &b.finish)?;
+    Difference::of_lists("effects", &da.effects, &db.effects)?;
+    Difference::of_values("user_data", da.user_data(), db.user_data())
 }
 
 fn logprobs(trajectory: &Trajectory) -> Vec<Option<Logprob>> {
@@ -59,20 +89,4 @@ fn calls(trajectory: &Trajectory) -> Vec<(u32, u32, &str, crate::CallOutcome, bo
 
 fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|value| value.to_bits()).collect()
-}
-
-fn value<T: PartialEq + Debug + ?Sized>(field: &'static str, a: &T, b: &T) -> Result<(), Difference> {
-    if a == b {
-        return Ok(());
-    }
-    Err(Difference { field, at: None, left: format!("{a:?}"), right: format!("{b:?}") })
-}
-
-fn list<T: PartialEq + Debug>(field: &'static str, a: &[T], b: &[T]) -> Result<(), Difference> {
-    if a == b {
-        return Ok(());
-    }
-    let at = a.iter().zip(b).take_while(|(x, y)| x == y).count();
-    let show = |item: Option<&T>| item.map_or_else(|| "nothing".to_owned(), |item| format!("{item:?}"));
-    Err(Difference { field, at: Some(at), left: show(a.get(at)), right: show(b.get(at)) })
 }

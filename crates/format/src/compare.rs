@@ -96,8 +96,8 @@ fn key(record: &TrajectoryRecord) -> RecordKey {
 /// Compares two fields, or two lists item by item.
 macro_rules! same {
     ($a:ident, $b:ident: values $($value:ident)* ; lists $($list:ident)*) => {
-        $(value(stringify!($value), $value, &$b.$value)?;)*
-        $(list(stringify!($list), $list, &$b.$list)?;)*
+        $(Difference::of_values(stringify!($value), $value, &$b.$value)?;)*
+        $(Difference::of_lists(stringify!($list), $list, &$b.$list)?;)*
     };
 }
 
@@ -149,18 +149,22 @@ pub fn record_eq(a: &TrajectoryRecord, b: &TrajectoryRecord) -> Result<(), Diffe
     same!(a, b:
         values task_id group_id sample_index agent_name seed data_source;
         lists prompt_ids response_ids response_mask);
-    list("response_logprobs", &bits(response_logprobs), &bits(&b.response_logprobs))?;
+    Difference::of_lists("response_logprobs", &bits(response_logprobs), &bits(&b.response_logprobs))?;
     same!(a, b:
         values finish num_turns assistant_turns user_turns sampling infrastructure_errors logprobs_missing
             malformed_calls dropped_calls wrong_calls template_append_only;
         lists messages template_changes);
-    list("tool_rewards", &bits64(tool_rewards), &bits64(&b.tool_rewards))?;
-    list("turn_scores", &bits64(turn_scores), &bits64(&b.turn_scores))?;
-    value("reward_score", &reward_score.map(f64::to_bits), &b.reward_score.map(f64::to_bits))?;
-    value("ground_truth", &text(ground_truth.as_deref()), &text(b.ground_truth.as_deref()))?;
-    value("extra_info", extra_info.get(), b.extra_info.get())?;
-    value("metrics.calls", &metrics.calls, &b.metrics.calls)?;
-    value("metrics.tools", &calls_by_tool(metrics), &calls_by_tool(&b.metrics))
+    Difference::of_lists("tool_rewards", &bits64(tool_rewards), &bits64(&b.tool_rewards))?;
+    Difference::of_lists("turn_scores", &bits64(turn_scores), &bits64(&b.turn_scores))?;
+    Difference::of_values(
+        "reward_score",
+        &reward_score.map(f64::to_bits),
+        &b.reward_score.map(f64::to_bits),
+    )?;
+    Difference::of_values("ground_truth", &text(ground_truth.as_deref()), &text(b.ground_truth.as_deref()))?;
+    Difference::of_values("extra_info", extra_info.get(), b.extra_info.get())?;
+    Difference::of_values("metrics.calls", &metrics.calls, &b.metrics.calls)?;
+    Difference::of_values("metrics.tools", &calls_by_tool(metrics), &calls_by_tool(&b.metrics))
 }
 
 fn text(json: Option<&RawValue>) -> Option<&str> {
@@ -182,22 +186,6 @@ fn bits(values: &[Option<f32>]) -> Vec<Option<u32>> {
 
 fn bits64(values: &[Option<f64>]) -> Vec<Option<u64>> {
     values.iter().map(|value| value.map(f64::to_bits)).collect()
-}
-
-fn value<T: PartialEq + Debug + ?Sized>(field: &'static str, a: &T, b: &T) -> Result<(), Difference> {
-    if a == b {
-        return Ok(());
-    }
-    Err(Difference { field, at: None, left: format!("{a:?}"), right: format!("{b:?}") })
-}
-
-fn list<T: PartialEq + Debug>(field: &'static str, a: &[T], b: &[T]) -> Result<(), Difference> {
-    if a == b {
-        return Ok(());
-    }
-    let at = a.iter().zip(b).take_while(|(x, y)| x == y).count();
-    let show = |item: Option<&T>| item.map_or_else(|| "nothing".to_owned(), |item| format!("{item:?}"));
-    Err(Difference { field, at: Some(at), left: show(a.get(at)), right: show(b.get(at)) })
 }
 
 #[cfg(test)]
