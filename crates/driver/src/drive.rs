@@ -84,8 +84,7 @@ impl Drive<'_> {
 
     /// Drops what runs and is not wanted any more.
     pub(crate) fn drop_unwanted(&mut self) {
-        let wanted = self.engine.wanted();
-        self.running.retain(|key| wanted.effects().any(|wanted| wanted == key));
+        self.running.keep_wanted(&self.engine.wanted());
     }
 
     /// Steps the engine, then records the event if it was accepted.

@@ -38,7 +38,7 @@ pub(crate) fn reconcile(
     failure: Option<Class>,
 ) -> Next {
     let wanted = engine.wanted();
-    running.retain(|key| wanted.effects().any(|wanted| wanted == key));
+    running.keep_wanted(&wanted);
     // Only the next attempt after a failure waits.
     let delay = || failure.map_or(Duration::ZERO, |class| retry_delay(engine, settings, class));
     match wanted {

@@ -10,6 +10,7 @@ use std::{
 
 use futures_core::Stream;
 use respool_core::{EffectId, EffectKind, Event};
+use respool_engine::Wanted;
 use tokio_util::sync::CancellationToken;
 
 /// The name of something that runs.
@@ -43,7 +44,11 @@ impl Running {
     }
 
     /// Drops what is not wanted any more.
-    pub(crate) fn retain(&mut self, wanted: impl Fn(Key) -> bool) {
+    pub(crate) fn keep_wanted(&mut self, wanted: &Wanted<'_>) {
+        self.retain(|key| wanted.effects().any(|wanted| wanted == key));
+    }
+
+    fn retain(&mut self, wanted: impl Fn(Key) -> bool) {
         self.work.retain(|key, work| {
             let keep = wanted(*key);
             if !keep && let Some(abort) = &work.abort {
