@@ -20,9 +20,13 @@
 //! ```
 
 mod backoff;
+mod label;
 mod manager;
+mod server;
 mod wire_id;
 
 pub use backoff::Backoff;
+pub use label::version_of_label;
 pub use manager::{ControlFuture, Health, ServerManager, WeightSync};
+pub use server::{Controls, LlmServer, Load, ServerCall};
 pub use wire_id::WireIds;

@@ -45,6 +45,7 @@ const TABLE: &[Row] = &[
     ("respool-interact", Layer(3), &[SERVERS, ENGINE]),
     ("respool-store", Layer(3), &[ENGINE]),
     ("respool-driver", Layer(4), &[HTTP, ARGUMENTS, &["toml"]]),
+    ("respool-mock-server", Layer(4), &[ARGUMENTS, TOOLS, ENGINE, DIALECT]),
     ("respool-registry", Layer(5), &[ARGUMENTS]),
     ("respool-sim", Layer(5), &[ARGUMENTS]),
     ("respool-verify", Layer(5), &[ARGUMENTS, MANY]),

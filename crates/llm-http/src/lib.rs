@@ -1,0 +1,1 @@
+//! SGLang and vLLM over HTTP.

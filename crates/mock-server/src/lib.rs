@@ -1,0 +1,1 @@
+//! A mock policy behind an HTTP server.
