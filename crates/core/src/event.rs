@@ -11,7 +11,8 @@ pub enum GenerateFinish {
     Stop,
     /// The request's token budget is used up.
     Length,
-    /// The abort that we asked for. An abort that nobody asked for is a [`Event::GenerateFailed`].
+    /// An abort that was asked for: through the request, or by whoever manages the servers (a weight
+    /// sync). An abort that nobody asked for is a [`Event::GenerateFailed`].
     Abort,
     /// The server found the model repeating itself.
     Repetition,

@@ -1,10 +1,11 @@
 //! The loop: launch what is wanted, wait for what happens, step.
 
-use respool_core::{AgentState, Class, Event, Failure, FailureKind};
+use respool_core::{AgentState, Class, EffectId, Event, Failure, FailureKind, GenerateFinish};
 use respool_engine::Engine;
 
 use crate::{
     Checkpoint, Control, Services, Settings,
+    counts::{self, Waste},
     launch::{self, Next},
     leave,
     running::Running,
@@ -65,7 +66,10 @@ impl Drive<'_> {
                 return leave::interrupt(self, control).await;
             }
             match self.reconcile() {
-                Next::Over => return Ok(Exit::Over),
+                Next::Over => {
+                    self.hear_labels(control).await?;
+                    return Ok(Exit::Over);
+                }
                 Next::Step(event) => self.step(event).await?,
                 Next::Record(event) => self.start_once(event).await?,
                 Next::Wait => tokio::select! {
@@ -76,6 +80,29 @@ impl Drive<'_> {
                 },
             }
         }
+    }
+
+    /// Waits, not for long, for what engines still have to say of the versions of tokens that are kept.
+    pub(crate) async fn hear_labels(&mut self, control: &Control) -> Result<(), Failure> {
+        let deadline = tokio::time::sleep(self.settings.abort_grace);
+        tokio::pin!(deadline);
+        loop {
+            tokio::select! {
+                biased;
+                labels = self.running.next_labels() => match labels {
+                    Some(labels) => self.step(labels).await?,
+                    None => return Ok(()),
+                },
+                () = control.cancelled() => break,
+                () = &mut deadline => break,
+            }
+        }
+        let silent: Vec<EffectId> = self.running.lingering().collect();
+        for effect in silent {
+            self.step(Event::Versions { effect, spans: Vec::new(), uncertain: true }).await?;
+        }
+        self.running.drop_all();
+        Ok(())
     }
 
     pub(crate) fn reconcile(&mut self) -> Next {
@@ -89,7 +116,7 @@ impl Drive<'_> {
 
     /// Steps the engine, then records the event if it was accepted.
     pub(crate) async fn step(&mut self, event: Event) -> Result<(), Failure> {
-        self.failure = event.class();
+        self.failure = retry_class(&event);
         let Some(checkpoint) = self.checkpoint else {
             self.accept(event);
             return Ok(());
@@ -99,9 +126,22 @@ impl Drive<'_> {
     }
 
     fn accept(&mut self, event: Event) -> bool {
+        let (tokens, before) = (counts::tokens(&event), self.engine.data().wasted_tokens);
+        let reason = if tokens > 0 { Waste::AfterEnd } else { Waste::Restarted };
+        let failure = event.class();
         match self.engine.step(event) {
-            Ok(()) => true,
+            Ok(()) => {
+                let wasted = self.engine.data().wasted_tokens.saturating_sub(before);
+                counts::wasted(reason, usize::try_from(wasted).unwrap_or(usize::MAX));
+                if let Some(class) = failure
+                    && !matches!(self.engine.state(), AgentState::Terminated(_))
+                {
+                    counts::retried(class);
+                }
+                true
+            }
             Err(rejected) => {
+                counts::wasted(Waste::Late, tokens);
                 tracing::debug!(rollout = %self.engine.data().spec.id, %rejected, "event rejected");
                 false
             }
@@ -140,6 +180,15 @@ impl Drive<'_> {
         self.running.drop_all();
         self.step(Event::Cancel).await?;
         Ok(Exit::Over)
+    }
+}
+
+/// The class of what the next attempt follows. An abort without our asking is a manager's (a weight
+/// sync): it is no failure, but whoever comes back at once, again and again, would spin.
+fn retry_class(event: &Event) -> Option<Class> {
+    match event {
+        Event::GenerateEnded { finish: GenerateFinish::Abort, .. } => Some(Class::Transient),
+        event => event.class(),
     }
 }
 

@@ -63,9 +63,6 @@ impl Generation {
             Some(Ok(GenerateEvent::Versions { spans, uncertain })) => {
                 Event::Versions { effect, spans, uncertain }
             }
-            Some(Ok(GenerateEvent::Ended(GenerateFinish::Abort))) => {
-                self.failed(Fault::transient("the server aborted the request, which nobody had asked for"))
-            }
             Some(Ok(GenerateEvent::Ended(finish))) => Event::GenerateEnded { effect, finish },
             Some(Err(fault)) => self.failed(fault),
             None => self.failed(Fault::transient("the stream ended without a finish reason")),

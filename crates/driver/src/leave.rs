@@ -32,6 +32,7 @@ pub(crate) async fn interrupt(drive: &mut Drive<'_>, control: &Control) -> Resul
     if control.is_cancelled() {
         return drive.cancel().await;
     }
+    drive.hear_labels(control).await?;
     drive.running.drop_all();
     if !is_over(drive) {
         drive.step(Event::Interrupt).await?;

@@ -13,6 +13,7 @@
 mod agent_loop;
 mod checkpoint;
 mod control;
+mod counts;
 mod drive;
 mod generation;
 mod launch;

@@ -13,6 +13,8 @@ use respool_core::{EffectId, EffectKind, Event};
 use respool_engine::Wanted;
 use tokio_util::sync::CancellationToken;
 
+use crate::counts::{self, Waste};
+
 /// The name of something that runs.
 pub(crate) type Key = (EffectKind, EffectId);
 
@@ -28,6 +30,8 @@ struct Work {
 #[derive(Default)]
 pub(crate) struct Running {
     work: BTreeMap<Key, Work>,
+    /// Aborted generations whose turn ended before their stream did: an engine tells versions last.
+    lingering: Vec<(EffectId, Events)>,
 }
 
 impl Running {
@@ -43,24 +47,54 @@ impl Running {
         self.work.is_empty()
     }
 
-    /// Drops what is not wanted any more.
+    /// Drops what is not wanted any more. Aborted generations linger.
     pub(crate) fn keep_wanted(&mut self, wanted: &Wanted<'_>) {
-        self.retain(|key| wanted.effects().any(|wanted| wanted == key));
-    }
-
-    fn retain(&mut self, wanted: impl Fn(Key) -> bool) {
-        self.work.retain(|key, work| {
-            let keep = wanted(*key);
-            if !keep && let Some(abort) = &work.abort {
+        for (key, Work { events, abort }) in std::mem::take(&mut self.work) {
+            if wanted.effects().any(|wanted| wanted == key) {
+                self.work.insert(key, Work { events, abort });
+            } else if let Some(abort) = abort {
                 abort.cancel();
+                self.lingering.push((key.1, events));
             }
-            keep
-        });
+        }
     }
 
     /// Drops everything.
     pub(crate) fn drop_all(&mut self) {
-        self.retain(|_| false);
+        self.abort_gracefully();
+        self.work.clear();
+        self.lingering.clear();
+    }
+
+    /// The generations that were aborted and have not ended yet.
+    pub(crate) fn lingering(&self) -> impl Iterator<Item = EffectId> {
+        self.lingering.iter().map(|(effect, _)| *effect)
+    }
+
+    /// The next labels that a lingering generation tells; `None` when none lingers.
+    pub(crate) async fn next_labels(&mut self) -> Option<Event> {
+        poll_fn(|cx| match self.poll_lingering(cx) {
+            None if !self.lingering.is_empty() => Poll::Pending,
+            labels => Poll::Ready(labels),
+        })
+        .await
+    }
+
+    /// Labels, if a lingering generation tells some now. Its tokens come too late.
+    fn poll_lingering(&mut self, cx: &mut Context<'_>) -> Option<Event> {
+        let mut index = 0;
+        while let Some((_, events)) = self.lingering.get_mut(index) {
+            match events.as_mut().poll_next(cx) {
+                Poll::Ready(Some(event @ Event::Versions { .. })) => return Some(event),
+                Poll::Ready(Some(Event::Sampled { delta, .. })) => {
+                    counts::wasted(Waste::AfterEnd, delta.tokens.len())
+                }
+                Poll::Ready(Some(_)) => {}
+                Poll::Ready(None) => drop(self.lingering.swap_remove(index)),
+                Poll::Pending => index += 1,
+            }
+        }
+        None
     }
 
     /// Tells everything that can be aborted gracefully to stop; it may still give events.
@@ -74,6 +108,9 @@ impl Running {
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
+        if let Some(labels) = self.poll_lingering(cx) {
+            return Poll::Ready(labels);
+        }
         let mut ended = None;
         for (key, work) in &mut self.work {
             match work.events.as_mut().poll_next(cx) {

@@ -2,11 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use respool_core::{Class, Fault, GenerateFinish, PartialOff};
+use respool_core::{Class, Fault, GenerateEvent, GenerateFinish, PartialOff, PolicyVersion, VersionSpan};
 use respool_driver::{Services, Start, drive};
 use tokio::time::Instant;
 
-use crate::world::{STOP, Server, after_ms, agent_loop, ended, finish, resume, run, run_new, spec, tokens};
+use crate::world::{
+    STOP, Server, Timed, after_ms, agent_loop, ended, finish, resume, run, run_new, spec, tokens,
+};
 
 fn services(server: &Server) -> Services {
     Services::generate_only(server.service())
@@ -175,4 +177,44 @@ async fn dropping_the_future_leaves_a_complete_engine() {
     assert_eq!(engine.data().transcript.response_ids(), [11]);
     drive(&mut engine, &services, &settings, &control, None).await;
     assert_eq!(engine.data().transcript.response_ids(), [11, 12, STOP]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn aborts_by_whoever_manages_the_servers_are_no_failures() {
+    let mut answers = vec![vec![ended(0, GenerateFinish::Abort)]; 20];
+    answers.push(vec![tokens(0, &[STOP]), ended(0, GenerateFinish::Stop)]);
+    let server = Server::new(answers);
+    let start = Instant::now();
+    let output = run_new(&agent_loop(services(&server)), spec()).await;
+    assert_eq!((finish(&output), server.prompts().len()), ("answered", 21));
+    assert!(start.elapsed() >= Duration::from_millis(20 * 50), "it does not spin: {:?}", start.elapsed());
+}
+
+fn versions(after: u64, len: u32) -> Timed {
+    let spans = vec![VersionSpan { start: 0, len, version: PolicyVersion(7) }];
+    (after, Ok(GenerateEvent::Versions { spans, uncertain: false }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_server_says_of_versions_after_a_turn_ended_early_is_heard() {
+    // The budget of the turn ends before the stream does.
+    let turn = |more: Vec<Timed>| {
+        let mut items = vec![tokens(0, &[11, 12, 13])];
+        items.extend(more);
+        Server::new(vec![items]).deaf()
+    };
+    let mut spec = spec();
+    spec.limits.response_length = 2;
+    for (more, version, uncertain) in [
+        (vec![versions(20, 2), ended(0, GenerateFinish::Abort)], 7, false),
+        (vec![tokens(20, &[14]), versions(20, 4)], 7, false),
+        (vec![ended(20, GenerateFinish::Length)], 1, false),
+        (vec![versions(60_000, 2)], 1, true),
+    ] {
+        let output = run_new(&agent_loop(services(&turn(more))), spec.clone()).await;
+        let data = output.data();
+        assert_eq!((finish(&output), data.transcript.response_ids()), ("response_length", &[11, 12][..]));
+        assert_eq!(data.transcript.version_end(), Some(PolicyVersion(version)));
+        assert_eq!(data.version_uncertain, uncertain);
+    }
 }
