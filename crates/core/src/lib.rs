@@ -60,7 +60,7 @@ pub use limits::{
 pub use logprob::Logprob;
 pub use mark::{Mark, MarkKind};
 pub use message::{Content, ContentPart, Message, Role, ToolCall};
-pub use outcome::{Difference, outcome_eq};
+pub use outcome::{Difference, outcome_eq, outcome_within};
 pub use output::{AgentLoopOutput, Trajectory};
 pub use request::{
     GenerateDelta, GenerateEvent, GenerateRequest, InteractReply, InteractRequest, SessionAction,

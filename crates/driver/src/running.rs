@@ -49,8 +49,12 @@ impl Running {
 
     /// Drops what is not wanted any more. Aborted generations linger.
     pub(crate) fn keep_wanted(&mut self, wanted: &Wanted<'_>) {
+        let is_wanted = |key: Key| wanted.effects().any(|wanted| wanted == key);
+        if self.work.keys().all(|key| is_wanted(*key)) {
+            return;
+        }
         for (key, Work { events, abort }) in std::mem::take(&mut self.work) {
-            if wanted.effects().any(|wanted| wanted == key) {
+            if is_wanted(key) {
                 self.work.insert(key, Work { events, abort });
             } else if let Some(abort) = abort {
                 abort.cancel();

@@ -4,7 +4,7 @@ use std::{cell::RefCell, fmt, sync::Arc, time::Duration};
 
 use proptest::{collection::vec, prelude::*, strategy::BoxedStrategy, test_runner::Config};
 use respool_core::{
-    AgentLoopOutput, CallOutcome, Dialect, Message, Role, RolloutSpec, Trajectory, outcome_eq,
+    AgentLoopOutput, CallOutcome, Dialect, Message, Role, RolloutSpec, Trajectory, outcome_eq, outcome_within,
 };
 use respool_driver::{Control, RolloutRequest, RolloutService, Start};
 use respool_engine::Engine;
@@ -26,6 +26,8 @@ pub struct ResumeConfig {
     pub longest: Duration,
     /// By which clock the cases run.
     pub clock: Clock,
+    /// How much log-probabilities may differ: 0 compares them by bits, a real engine needs some.
+    pub logprobs_within: f32,
     /// Called between a cut and the resume: raises the policy version, say.
     pub between: Arc<dyn Fn() + Send + Sync>,
 }
@@ -40,6 +42,7 @@ impl ResumeConfig {
             dialect: None,
             longest: Duration::from_secs(2),
             clock: Clock::Paused,
+            logprobs_within: 0.0,
             between: Arc::new(|| {}),
         }
     }
@@ -102,7 +105,7 @@ pub fn resume_equivalence(
         let uncut = config.clock.run(run.go_to_the_end(Start::New(Arc::clone(&spec)), &[]))?;
         let cut = config.clock.run(run.go_to_the_end(Start::New(spec), &cuts))?;
         report.borrow_mut().cases += 1;
-        compare(&uncut, &cut)
+        compare(&uncut, &cut, config.logprobs_within)
     };
     let show = |(spec, cuts): &(Arc<RolloutSpec>, Vec<LoopCut>)| {
         let cuts: String = cuts.iter().map(|cut| format!("{cut}\n")).collect();
@@ -226,10 +229,14 @@ fn through_bytes(start: Start) -> Result<Start, Violation> {
     Ok(Start::Resume { data: Box::new(read.data), state: read.state })
 }
 
-fn compare(uncut: &Trajectory, cut: &Trajectory) -> Result<(), Violation> {
+fn compare(uncut: &Trajectory, cut: &Trajectory, tolerance: f32) -> Result<(), Violation> {
+    let equal = match tolerance {
+        0.0 => outcome_eq(uncut, cut),
+        tolerance => outcome_within(uncut, cut, tolerance),
+    };
     let lost = cut.data.calls.iter().find(|call| call.outcome == CallOutcome::Interrupted);
     let difference = match lost {
-        None => outcome_eq(uncut, cut).err().map(|difference| difference.to_string()),
+        None => equal.err().map(|difference| difference.to_string()),
         Some(lost) => (before(uncut, lost.turn) != before(cut, lost.turn))
             .then(|| "messages differ before the lost result".to_owned()),
     };
