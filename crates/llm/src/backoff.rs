@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use respool_core::Class;
 
+use crate::draws::Draws;
+
 /// Jittered exponential delays, as a pure value: whoever retries sleeps.
 ///
 /// The `n`-th retry waits between half and all of `base · 2ⁿ`, at most `max`; where in between is
@@ -52,13 +54,9 @@ impl Default for Backoff {
     }
 }
 
-/// A number in `0.0 .. 1.0` from the seed and the retry (the finalizer of SplitMix64).
+/// A number in `0.0 .. 1.0` from the seed and the retry: the draw with that index.
 fn unit(seed: u64, retry: u32) -> f64 {
-    let mut bits = seed.wrapping_add((u64::from(retry) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^= bits >> 31;
-    (bits >> 11) as f64 / (1_u64 << 53) as f64
+    Draws::new(seed.wrapping_add(u64::from(retry).wrapping_mul(Draws::STEP))).unit()
 }
 
 #[cfg(test)]

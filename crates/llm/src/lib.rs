@@ -20,13 +20,18 @@
 //! ```
 
 mod backoff;
+mod continued;
+mod draws;
 mod label;
 mod manager;
+mod pool;
 mod server;
 mod wire_id;
 
 pub use backoff::Backoff;
+pub use continued::{ContinueSettings, continued};
 pub use label::version_of_label;
 pub use manager::{ControlFuture, Health, ServerManager, WeightSync};
+pub use pool::{Pool, PoolSettings, ServerState, ServerStatus};
 pub use server::{Controls, LlmServer, Load, ServerCall};
 pub use wire_id::WireIds;

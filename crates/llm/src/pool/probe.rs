@@ -1,0 +1,178 @@
+//! The loop that looks at every server: probes, labels, and calls that are owed.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream::FuturesUnordered};
+use respool_core::{Fault, PolicyVersion};
+use tokio::{sync::Notify, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+use super::{entry::Member, roster::Roster, settings::after, shared::Shared, vitals::Condition};
+use crate::LlmServer;
+
+/// A server whose time has come.
+pub(crate) struct Visit {
+    member: Member,
+    /// Whether its weights are to be looked at: it was away, or is suspected.
+    reads_label: bool,
+}
+
+/// What a server that answered its probe is owed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Dues {
+    pub(crate) resume: bool,
+    pub(crate) version: Option<PolicyVersion>,
+}
+
+impl Roster {
+    /// Takes the visits that are due, and says when the next one is. Nobody is visited during a
+    /// pause: labels change then, and nothing that is owed may be paid.
+    pub(crate) fn due_visits(&mut self, now: Instant) -> (Vec<Visit>, Option<Instant>) {
+        if self.pause.is_some() {
+            return (Vec::new(), None);
+        }
+        let mut visits = Vec::new();
+        for entry in self.entries.iter_mut().filter(|entry| !entry.is_visited && entry.next_visit <= now) {
+            entry.is_visited = true;
+            let reads_label = !entry.in_service() || entry.label.is_none() || entry.vitals.failures > 0;
+            visits.push(Visit { member: entry.member(), reads_label });
+        }
+        let waiting = self.entries.iter().filter(|entry| !entry.is_visited);
+        (visits, waiting.map(|entry| entry.next_visit).min())
+    }
+
+    /// A server answered its probe, with the label that its weights have if that was asked. What is
+    /// to be done before it serves; `None` during a pause, which decides about it first.
+    pub(crate) fn answered(&mut self, member: &Member, label: Option<String>) -> Option<Dues> {
+        let version = self.version;
+        if self.pause.is_some() {
+            return None;
+        }
+        let entry = self.entry(member.id)?;
+        let expected = entry.label.clone();
+        if let Some(found) = label
+            && entry.read_label(found.clone(), version)
+        {
+            tracing::warn!(
+                server = entry.name(),
+                found,
+                expected = expected.unwrap_or_default(),
+                in_force = version.0,
+                "the server has other weights than expected: it stays out until a version is set"
+            );
+        }
+        let tells = entry.owed.version && !entry.is_stale;
+        Some(Dues { resume: entry.owed.resume, version: tells.then_some(version) })
+    }
+
+    /// A server was paid what it was owed.
+    pub(crate) fn paid(&mut self, member: &Member, dues: Dues) {
+        let Some(entry) = self.entry(member.id) else { return };
+        entry.owed.resume &= !dues.resume;
+        if let Some(version) = dues.version {
+            entry.took_version(version);
+        }
+        if entry.vitals.is_ejected() && !entry.owed.resume && !entry.owed.version {
+            entry.vitals.come_back();
+            if entry.in_service() {
+                tracing::info!(server = entry.name(), "the server is back, with little room at first");
+            }
+        }
+    }
+
+    /// A probe failed, or a payment: one more setback. A suspect is out then, whatever its count.
+    fn missed(&mut self, member: &Member, fault: &Fault, is_sure: bool, now: Instant) {
+        let Some(entry) = self.entry(member.id) else { return };
+        entry.count_failure(fault.class);
+        let is_suspect = entry.vitals.failures > 0;
+        if entry.vitals.is_ejected() || (is_suspect && is_sure) {
+            self.prolong(member.id, fault, now);
+        } else {
+            self.setback(member.id, fault, now);
+        }
+    }
+
+    fn visited(&mut self, member: &Member, now: Instant) {
+        let interval = self.settings.probe_interval();
+        let Some(entry) = self.entry(member.id) else { return };
+        entry.is_visited = false;
+        entry.next_visit = match entry.vitals.condition {
+            Condition::Ejected { until } if until > now => until,
+            Condition::Ejected { .. } | Condition::Well | Condition::Returning { .. } => after(now, interval),
+        };
+    }
+}
+
+/// Runs until the pool is gone. It holds no pool: only servers, for as long as a visit takes.
+pub(crate) async fn run(pool: Weak<Shared>, look: Arc<Notify>, gone: CancellationToken) {
+    let mut visits = FuturesUnordered::new();
+    loop {
+        let Some(shared) = pool.upgrade() else { return };
+        let (due, next) = shared.lock().roster.due_visits(Instant::now());
+        drop(shared);
+        visits.extend(due.into_iter().map(|due| visit(pool.clone(), due)));
+        let next = next.unwrap_or_else(|| after(Instant::now(), Duration::MAX));
+        tokio::select! {
+            () = gone.cancelled() => return,
+            () = look.notified() => {}
+            Some(()) = visits.next() => {}
+            () = tokio::time::sleep_until(next) => {}
+        }
+    }
+}
+
+/// Probes a server, looks at its weights, pays what it is owed.
+async fn visit(pool: Weak<Shared>, Visit { member, reads_label }: Visit) {
+    let Some(limit) = pool.upgrade().map(|shared| shared.settings.probe_timeout) else { return };
+    let server = member.server.as_ref();
+    let (result, is_sure) = match tokio::time::timeout(limit, look_at(server, reads_label)).await {
+        Ok(Ok(label)) => (settle_up(&pool, &member, label).await, true),
+        Ok(Err(fault)) => (Err(fault), true),
+        Err(_) => (Err(Fault::transient(format!("no answer to a probe within {limit:?}"))), false),
+    };
+    let Some(shared) = pool.upgrade() else { return };
+    shared.change(|roster, now| {
+        if let Err(fault) = result {
+            roster.missed(&member, &fault, is_sure, now);
+        }
+        roster.visited(&member, now);
+    });
+}
+
+async fn look_at(server: &dyn LlmServer, reads_label: bool) -> Result<Option<String>, Fault> {
+    server.probe().await?;
+    if !reads_label {
+        return Ok(None);
+    }
+    match server.weight_label().await {
+        Ok(label) => Ok(Some(label)),
+        // It has no such call: nothing is known about its weights, and nothing expected.
+        Err(fault) if !fault.class.may_retry() => Ok(None),
+        Err(fault) => Err(fault),
+    }
+}
+
+/// Makes the calls that are owed, in the server's turn: a pause that comes now comes after them.
+async fn settle_up(pool: &Weak<Shared>, member: &Member, label: Option<String>) -> Result<(), Fault> {
+    let Some(limit) = pool.upgrade().map(|shared| shared.settings.control_timeout) else { return Ok(()) };
+    let paying = async {
+        let _turn = member.turn.lock().await;
+        let Some(shared) = pool.upgrade() else { return Ok(()) };
+        let dues = shared.change(|roster, _| roster.answered(member, label));
+        drop(shared);
+        let Some(dues) = dues else { return Ok(()) };
+        if let Some(version) = dues.version {
+            member.server.set_version(version).await?;
+        }
+        if dues.resume {
+            member.server.continue_generation().await?;
+        }
+        if let Some(shared) = pool.upgrade() {
+            shared.change(|roster, _| roster.paid(member, dues));
+        }
+        Ok(())
+    };
+    let late = |_| Err(Fault::transient(format!("no answer to a call that is owed within {limit:?}")));
+    tokio::time::timeout(limit, paying).await.unwrap_or_else(late)
+}
