@@ -49,6 +49,11 @@ impl ByteTable {
         table
     }
 
+    /// One more than the greatest id.
+    pub(crate) const fn len(&self) -> usize {
+        self.ends.len()
+    }
+
     /// The token's bytes; none for an unknown id.
     pub(crate) fn get(&self, token: Token) -> &[u8] {
         let index = token as usize;

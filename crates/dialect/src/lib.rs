@@ -29,6 +29,7 @@ mod controls;
 mod cut;
 mod dialect;
 mod embedded;
+mod facts;
 mod fingerprint;
 mod format;
 mod literals;

@@ -46,6 +46,11 @@ impl Vocabulary {
         &self.controls
     }
 
+    /// One more than the greatest id.
+    pub(crate) const fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     pub(crate) fn bytes_of(&self, token: Token) -> &[u8] {
         self.bytes.get(token)
     }
