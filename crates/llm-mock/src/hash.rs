@@ -31,12 +31,20 @@ pub(crate) fn unit(hash: u64) -> f64 {
     (hash >> 11) as f64 / (1_u64 << 53) as f64
 }
 
+/// A seed from numbers; each bit of it depends on each bit of them.
+#[must_use]
+pub fn seed_from(parts: &[u64]) -> u64 {
+    mix(parts.iter().fold(GOLDEN, |hash, part| fold(hash, mix(*part))))
+}
+
 /// A sequence of random choices from one key.
 #[derive(Clone, Debug)]
-pub(crate) struct Draw(u64);
+pub struct Draw(u64);
 
 impl Draw {
-    pub(crate) const fn new(key: u64) -> Self {
+    /// The sequence of this key.
+    #[must_use]
+    pub const fn new(key: u64) -> Self {
         Self(key)
     }
 
@@ -46,7 +54,7 @@ impl Draw {
     }
 
     /// A number in `0 .. n`, or 0 if there is none.
-    pub(crate) fn below(&mut self, n: usize) -> usize {
+    pub fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.next()) * n as u128) >> 64) as usize
     }
 
@@ -61,7 +69,7 @@ impl Draw {
     }
 
     /// A number in `0.0 .. 1.0`.
-    pub(crate) fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         unit(self.next())
     }
 }

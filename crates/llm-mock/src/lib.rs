@@ -35,6 +35,7 @@ mod teacher;
 
 pub use faults::{FaultRates, FaultScript, ServerFault};
 pub use grammar::Grammar;
+pub use hash::{Draw, seed_from};
 pub use policy::{CallWriter, Cursor, Encoder, Policy};
 pub use random::HashPolicy;
 pub use script::ScriptPolicy;

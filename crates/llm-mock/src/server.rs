@@ -97,15 +97,32 @@ impl MockServer {
         Self { shared: Arc::new(shared) }
     }
 
+    /// Starts one generation, with this fault instead of what the configuration has for it.
+    ///
+    /// # Errors
+    /// If the fault refuses the request, or the policy cannot answer it.
+    pub fn start(&self, call: GenerateCall, fault: Option<ServerFault>) -> Result<GenerateStream, Fault> {
+        self.shared.start(call, fault)
+    }
+
+    /// Waits until nothing runs: every generation that was let in has ended.
+    pub async fn idle(&self) {
+        self.shared.running.wait().await;
+    }
+
     fn control(&self, change: impl FnOnce(&mut Control)) {
         self.shared.control.send_modify(change);
     }
 }
 
 impl Shared {
-    fn start(&self, call: GenerateCall) -> Result<GenerateStream, Fault> {
+    fn start_by_script(&self, call: GenerateCall) -> Result<GenerateStream, Fault> {
         let index = if self.config.faults.counts_requests() { self.count(call.request.rollout) } else { 0 };
         let fault = self.config.faults.fault(&call.request, index);
+        self.start(call, fault)
+    }
+
+    fn start(&self, call: GenerateCall, fault: Option<ServerFault>) -> Result<GenerateStream, Fault> {
         if let Some(ServerFault::Overload { retry_after }) = fault {
             return Err(Fault::overloaded(retry_after, "mock server: too many requests (fault script)"));
         }
@@ -126,7 +143,7 @@ impl Shared {
 impl ServerManager for MockServer {
     fn generate(&self) -> GenerateService {
         let shared = Arc::clone(&self.shared);
-        GenerateService::new(tower::service_fn(move |call| std::future::ready(shared.start(call))))
+        GenerateService::new(tower::service_fn(move |call| std::future::ready(shared.start_by_script(call))))
     }
 
     fn version(&self) -> PolicyVersion {
@@ -148,7 +165,7 @@ impl ServerManager for MockServer {
                 control.aborts += u64::from(mode == WeightSync::Abort);
             });
             if mode == WeightSync::Drain {
-                self.shared.running.wait().await;
+                self.idle().await;
             }
             Ok(())
         }
