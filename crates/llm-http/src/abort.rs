@@ -1,0 +1,121 @@
+//! Telling a server to stop.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Fuse};
+use http::Method;
+use serde_json::json;
+use tokio::runtime::Handle;
+use tokio::time::Sleep;
+
+use crate::transport::Key;
+use crate::{Api, server::Shared};
+
+/// Names a request that may be running, and stops it if nobody waits for it any more.
+#[derive(Debug)]
+pub(crate) struct AbortGuard {
+    server: Arc<Shared>,
+    /// As it was sent.
+    id: String,
+    /// As the server calls it, as far as known.
+    server_id: Option<String>,
+    is_armed: bool,
+}
+
+impl AbortGuard {
+    /// Of a request that is about to be sent.
+    pub(crate) fn new(server: Arc<Shared>, id: String) -> Self {
+        Self { server, id, server_id: None, is_armed: true }
+    }
+
+    /// The request is over, or the server was told.
+    pub(crate) const fn disarm(&mut self) {
+        self.is_armed = false;
+    }
+
+    /// The server said what it calls the request.
+    pub(crate) fn name(&mut self, server_id: Option<&str>) {
+        if self.server_id.is_none() {
+            self.server_id = server_id.map(str::to_owned);
+        }
+    }
+
+    /// Tells the server to stop, and begins to wait for the stream's own end.
+    pub(crate) fn abort(&mut self) -> Aborting {
+        self.disarm();
+        Aborting {
+            call: self.call().fuse(),
+            grace: Box::pin(tokio::time::sleep(self.server.settings.abort_grace)),
+        }
+    }
+
+    fn call(&self) -> BoxFuture<'static, ()> {
+        let server = self.server.clone();
+        let ids = server.api.abort_ids(&self.id, self.server_id.as_deref());
+        abort_call(server, ids).boxed()
+    }
+}
+
+impl Drop for AbortGuard {
+    fn drop(&mut self) {
+        // Without a runtime the closed connection must do.
+        if self.is_armed
+            && let Ok(runtime) = Handle::try_current()
+        {
+            #[expect(clippy::let_underscore_future, reason = "nobody waits for the answer of an abort")]
+            let _ = runtime.spawn(self.call());
+        }
+    }
+}
+
+/// An abort that was asked for.
+pub(crate) struct Aborting {
+    call: Fuse<BoxFuture<'static, ()>>,
+    grace: Pin<Box<Sleep>>,
+}
+
+impl Aborting {
+    /// Makes the call, and is ready when the stream had its time to end.
+    pub(crate) async fn grace_over(&mut self) {
+        loop {
+            tokio::select! {
+                // What it answers says nothing: engines answer 200 for requests that they do not know.
+                () = &mut self.call => {}
+                () = &mut self.grace => return,
+            }
+        }
+    }
+}
+
+/// Tells the server to stop these; no answer of it counts.
+async fn abort_call(server: Arc<Shared>, ids: Vec<String>) {
+    let limit = server.settings.control_timeout;
+    let attempts: &[&str] = match server.api {
+        Api::SglangGenerate => &["/abort_request"],
+        // The second one only in development mode, the first one only with --enable-scale-out.
+        Api::VllmGenerate => &["/inference/v1/abort_requests", "/abort_requests"],
+        Api::VllmCompletions | Api::VllmCompletionsAsIds => {
+            &["/abort_requests", "/inference/v1/abort_requests"]
+        }
+    };
+    let body = match server.api {
+        Api::SglangGenerate => json!({"rid": ids.first()}),
+        Api::VllmGenerate | Api::VllmCompletions | Api::VllmCompletionsAsIds => json!({"request_ids": ids}),
+    };
+    for path in attempts {
+        let body = body.to_string().into_bytes();
+        match server.transport.call(Method::POST, path, Some(body), Key::Admin, limit).await {
+            Ok(response) if response.status().is_success() => return,
+            Ok(response) => {
+                let status = response.status().as_u16();
+                tracing::debug!(server = server.transport.base(), path, status, "an abort was refused");
+            }
+            Err(error) => {
+                tracing::debug!(%error, path, "an abort did not arrive");
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! One answer as it comes in, without I/O: events in, what the pool sees out.
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use respool_core::{Class, GenerateDelta, GenerateEvent, GenerateFinish, PolicyVersion, Token, VersionSpan};
+
+use crate::{ClientError, Decoded, Decoder, ErrorKind, Label, LabelSpan, Malformed, ServerError, WireFinish};
+
+/// What is known of a server, for all its answers.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    /// Its base URL.
+    pub(crate) name: String,
+    pub(crate) vocab_size: Option<u32>,
+    pub(crate) accept_changed_prompt: bool,
+    /// Whether a label that is no version was reported.
+    pub(crate) label_reported: AtomicBool,
+}
+
+/// Enough of a prompt to recognise it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Prompt {
+    len: usize,
+    hash: u64,
+}
+
+impl Prompt {
+    pub(crate) fn new(ids: &[Token]) -> Self {
+        let mut hasher = DefaultHasher::new();
+        ids.hash(&mut hasher);
+        Self { len: ids.len(), hash: hasher.finish() }
+    }
+}
+
+/// How far an answer is.
+#[derive(Debug)]
+enum State {
+    Open,
+    Finished(GenerateFinish),
+    Failed(ClientError),
+}
+
+/// One answer.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    facts: Arc<Facts>,
+    decoder: Decoder,
+    prompt: Prompt,
+    /// The version in force when the request was sent.
+    noted: PolicyVersion,
+    tokens: u32,
+    tells_weights: bool,
+    spans: Vec<LabelSpan>,
+    state: State,
+    events: VecDeque<GenerateEvent>,
+}
+
+impl Answer {
+    pub(crate) fn new(facts: Arc<Facts>, decoder: Decoder, prompt: Prompt, noted: PolicyVersion) -> Self {
+        Self {
+            facts,
+            decoder,
+            prompt,
+            noted,
+            tokens: 0,
+            tells_weights: false,
+            spans: Vec::new(),
+            state: State::Open,
+            events: VecDeque::new(),
+        }
+    }
+
+    /// The request's name as the server knows it, once it said.
+    pub(crate) fn request_id(&self) -> Option<&str> {
+        self.decoder.request_id()
+    }
+
+    /// Whether the engine said how it ended, or it cannot be read on.
+    pub(crate) const fn is_over(&self) -> bool {
+        !matches!(self.state, State::Open)
+    }
+
+    pub(crate) const fn has_failed(&self) -> bool {
+        matches!(self.state, State::Failed(_))
+    }
+
+    /// Whether its events repeated earlier ones.
+    pub(crate) fn is_cumulative(&self) -> bool {
+        self.decoder.is_cumulative()
+    }
+
+    /// Whether the engine said anything about the weights.
+    pub(crate) const fn tells_weights(&self) -> bool {
+        self.tells_weights
+    }
+
+    /// The next event, in order.
+    pub(crate) fn next_event(&mut self) -> Option<GenerateEvent> {
+        self.events.pop_front()
+    }
+
+    /// Takes the data of an event, or a whole body. Whatever comes after the end is not looked at.
+    pub(crate) fn take(&mut self, text: &[u8]) {
+        if self.is_over() {
+            return;
+        }
+        match self.decoder.decode(text) {
+            Ok(decoded) => self.take_decoded(decoded),
+            Err(error) => self.malformed(error),
+        }
+    }
+
+    /// Takes what may be the last event, or only its beginning: then it never came.
+    pub(crate) fn take_last(&mut self, text: &[u8]) {
+        if self.is_over() {
+            return;
+        }
+        if let Ok(decoded) = self.decoder.decode(text) {
+            self.take_decoded(decoded);
+        }
+    }
+
+    pub(crate) fn fail(&mut self, kind: ErrorKind, message: impl Into<String>) {
+        let error = ClientError::new(kind, &self.facts.name, message);
+        self.state = State::Failed(error);
+    }
+
+    /// The last event or the error; before it, what the engine told about versions. `asked` is
+    /// whether we aborted: then every end but a proper one is the abort's.
+    pub(crate) fn end(&mut self, asked: bool, broken: &str) -> Result<GenerateEvent, ClientError> {
+        let tokens = self.tokens;
+        let broken = || {
+            let message = format!("{broken} without a finish, after {tokens} tokens");
+            ClientError::new(ErrorKind::Broken, &self.facts.name, message)
+        };
+        let end = match std::mem::replace(&mut self.state, State::Open) {
+            State::Finished(finish) => Ok(finish),
+            State::Open | State::Failed(_) if asked => Ok(GenerateFinish::Abort),
+            State::Failed(error) => Err(error),
+            State::Open => Err(broken()),
+        };
+        end.map(GenerateEvent::Ended)
+    }
+
+    /// The engine's own account of versions, once. Labels that are no versions say nothing that the
+    /// tokens do not say already.
+    pub(crate) fn versions(&mut self) -> Option<GenerateEvent> {
+        let spans = std::mem::take(&mut self.spans);
+        let is_version = |span: &LabelSpan| matches!(span.label, Label::Version(_));
+        if !spans.iter().any(is_version) {
+            return None;
+        }
+        let uncertain = !spans.iter().all(is_version);
+        let spans = spans.into_iter().filter_map(|LabelSpan { start, len, label }| {
+            // An engine may count tokens that did not arrive.
+            let len = len.min(self.tokens.checked_sub(start)?);
+            (len > 0).then(|| VersionSpan { start, len, version: self.version(&label) })
+        });
+        let spans: Vec<_> = spans.collect();
+        (!spans.is_empty()).then_some(GenerateEvent::Versions { spans, uncertain })
+    }
+
+    fn take_decoded(&mut self, decoded: Decoded) {
+        if let Err((kind, message)) = self.check(&decoded) {
+            self.fail(kind, message);
+            return;
+        }
+        self.tells_weights |= decoded.label.is_some() || !decoded.spans.is_empty();
+        if !decoded.tokens.is_empty() {
+            let version = decoded.label.map_or(self.noted, |label| self.version(&label));
+            let (tokens, logprobs) = (decoded.tokens, decoded.logprobs);
+            self.tokens = self.tokens.saturating_add(u32::try_from(tokens.len()).unwrap_or(u32::MAX));
+            self.events.push_back(GenerateEvent::Delta(GenerateDelta { version, tokens, logprobs }));
+        }
+        if !decoded.spans.is_empty() {
+            self.spans = decoded.spans;
+        }
+        if let Some(finish) = decoded.finish {
+            self.state = self.finished(finish);
+        }
+    }
+
+    fn check(&self, decoded: &Decoded) -> Result<(), (ErrorKind, String)> {
+        if let Some(echo) = &decoded.prompt_ids
+            && !self.facts.accept_changed_prompt
+            && Prompt::new(echo) != self.prompt
+        {
+            let (found, sent) = (echo.len(), self.prompt.len);
+            let what = if found == sent { "with other ids".to_owned() } else { format!("of {found} tokens") };
+            return Err((
+                ErrorKind::PromptChanged,
+                format!(
+                    "the server read a prompt {what}, sent were {sent} tokens; it, or what stands before it, \
+                 must take ids as they are (accept_changed_prompt lets it pass)"
+                ),
+            ));
+        }
+        let vocab = self.facts.vocab_size.unwrap_or(u32::MAX);
+        match decoded.tokens.iter().find(|&&token| token >= vocab) {
+            Some(token) => Err((
+                ErrorKind::InvalidResponse,
+                format!("token {token} is outside the vocabulary of {vocab}: the server has another model"),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn malformed(&mut self, Malformed { kind, message }: Malformed) {
+        self.fail(kind, message);
+    }
+
+    fn finished(&self, finish: WireFinish) -> State {
+        State::Finished(match finish {
+            WireFinish::Stop => GenerateFinish::Stop,
+            WireFinish::Length => GenerateFinish::Length,
+            WireFinish::Abort => GenerateFinish::Abort,
+            WireFinish::Repetition => GenerateFinish::Repetition,
+            WireFinish::Other(name) => GenerateFinish::Other(name),
+            WireFinish::Failed(error) if error.is_context_length() => GenerateFinish::ContextLength,
+            WireFinish::Failed(error) => {
+                return State::Failed(server_error(ErrorKind::ServerError, &self.facts.name, &error));
+            }
+        })
+    }
+
+    fn version(&self, label: &Label) -> PolicyVersion {
+        match label {
+            Label::Version(version) => *version,
+            Label::Other(name) => {
+                if !self.facts.label_reported.swap(true, Ordering::Relaxed) {
+                    tracing::warn!(
+                        server = self.facts.name,
+                        label = &**name,
+                        noted = self.noted.0,
+                        "the server's label of its weights is no version: \
+                         tokens get the version that was in force when their request was sent"
+                    );
+                }
+                self.noted
+            }
+        }
+    }
+}
+
+/// A server's error as ours.
+pub(crate) fn server_error(kind: ErrorKind, server: &str, error: &ServerError) -> ClientError {
+    let code = error.code.map_or_else(String::new, |code| format!("{code}: "));
+    let hint = match error.code {
+        Some(401 | 403) if kind == ErrorKind::HttpStatus => " (set api_key_env or api_key_file?)",
+        _ => "",
+    };
+    let class: Class = error.class();
+    ClientError::with_class(kind, class, server, format!("{code}{}{hint}", error.message))
+}

@@ -1,0 +1,242 @@
+//! A running generation.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use futures_util::{Stream, StreamExt};
+use http::Response;
+use http::header::CONTENT_TYPE;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use respool_core::{GenerateEvent, GenerateFinish};
+use tokio::time::Sleep;
+use tokio_util::sync::WaitForCancellationFutureOwned;
+
+use crate::abort::{AbortGuard, Aborting};
+use crate::answer::Answer;
+use crate::transport::causes;
+use crate::{ClientError, ErrorKind, SseDecoder, SseEvent};
+
+/// How long is read on for the end of an answer that has finished, so that its connection can be
+/// used again. It follows at once; a server that leaves it out must not delay the rollout.
+const LINGER: Duration = Duration::from_millis(50);
+
+/// The events of a generation. It ends after [`GenerateEvent::Ended`] or an error. Dropping it
+/// closes the connection and tells the server to stop, without waiting.
+pub struct ClientStream {
+    events: BoxStream<'static, Result<GenerateEvent, ClientError>>,
+}
+
+impl ClientStream {
+    /// A generation that ended before it gave a token.
+    pub(crate) fn ended(finish: GenerateFinish) -> Self {
+        let ended = futures_util::future::ready(Ok(GenerateEvent::Ended(finish)));
+        Self { events: futures_util::stream::once(ended).boxed() }
+    }
+
+    pub(crate) fn new(generation: Generation) -> Self {
+        let step = async |mut running: Option<Generation>| {
+            let item = running.as_mut()?.next().await;
+            let is_last = matches!(item, Err(_) | Ok(GenerateEvent::Ended(_)));
+            Some((item, if is_last { None } else { running }))
+        };
+        Self { events: futures_util::stream::unfold(Some(generation), step).boxed() }
+    }
+}
+
+impl std::fmt::Debug for ClientStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClientStream").finish_non_exhaustive()
+    }
+}
+
+impl Stream for ClientStream {
+    type Item = Result<GenerateEvent, ClientError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.events.poll_next_unpin(cx)
+    }
+}
+
+/// How the bytes of the answer are cut into what its decoder reads.
+enum Framing {
+    Events(SseDecoder),
+    /// One JSON object.
+    Whole(Vec<u8>, usize),
+}
+
+/// What the stream waits for.
+enum Step {
+    Bytes(Bytes),
+    /// The body is over; why, if it broke off.
+    Over(Option<String>),
+    Abort,
+    GraceOver,
+    Lingered,
+}
+
+/// Ready when that time is over; never without one.
+async fn elapsed(alarm: Option<&mut Pin<Box<Sleep>>>) {
+    match alarm {
+        Some(alarm) => alarm.await,
+        None => std::future::pending().await,
+    }
+}
+
+/// An answer that has begun.
+pub(crate) struct Generation {
+    body: Incoming,
+    framing: Option<Framing>,
+    answer: Answer,
+    guard: AbortGuard,
+    cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
+    /// After an abort was asked for.
+    aborting: Option<Aborting>,
+    /// After the answer finished.
+    linger: Option<Pin<Box<Sleep>>>,
+    /// Why the body is over.
+    over: Option<String>,
+}
+
+impl Generation {
+    pub(crate) fn new(
+        response: Response<Incoming>,
+        answer: Answer,
+        guard: AbortGuard,
+        cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
+        aborting: Option<Aborting>,
+        max_event_bytes: usize,
+    ) -> Self {
+        let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let is_json = content_type.is_some_and(|value| value.contains("json"));
+        let framing = match is_json {
+            true => Framing::Whole(Vec::new(), max_event_bytes),
+            false => Framing::Events(SseDecoder::new(max_event_bytes)),
+        };
+        Self {
+            body: response.into_body(),
+            framing: Some(framing),
+            answer,
+            guard,
+            cancelled,
+            aborting,
+            linger: None,
+            over: None,
+        }
+    }
+
+    /// The next event; after `Ended` or an error there is none.
+    pub(crate) async fn next(&mut self) -> Result<GenerateEvent, ClientError> {
+        loop {
+            if let Some(event) = self.answer.next_event() {
+                return Ok(event);
+            }
+            if let Some(broken) = &self.over {
+                if let Some(versions) = self.answer.versions() {
+                    return Ok(versions);
+                }
+                let end = self.answer.end(self.aborting.is_some(), broken);
+                if end.is_ok() {
+                    self.guard.disarm();
+                }
+                return end;
+            }
+            let step = self.step().await;
+            self.take(step);
+        }
+    }
+
+    /// What came in so far.
+    pub(crate) const fn answer(&self) -> &Answer {
+        &self.answer
+    }
+
+    async fn step(&mut self) -> Step {
+        let frame = async {
+            match self.body.frame().await {
+                Some(Ok(frame)) => Step::Bytes(frame.into_data().unwrap_or_default()),
+                Some(Err(error)) => Step::Over(Some(format!("the connection broke ({})", causes(&error)))),
+                None => Step::Over(None),
+            }
+        };
+        let has_finished = self.linger.is_some();
+        let lingered = elapsed(self.linger.as_mut());
+        match &mut self.aborting {
+            None => tokio::select! {
+                biased;
+                () = &mut self.cancelled, if !has_finished => Step::Abort,
+                step = frame => step,
+                () = lingered => Step::Lingered,
+            },
+            Some(aborting) => tokio::select! {
+                biased;
+                step = frame => step,
+                () = lingered => Step::Lingered,
+                () = aborting.grace_over() => Step::GraceOver,
+            },
+        }
+    }
+
+    fn take(&mut self, step: Step) {
+        match step {
+            Step::Bytes(bytes) => self.take_bytes(&bytes),
+            Step::Over(broken) => {
+                self.flush();
+                self.over = Some(broken.unwrap_or_else(|| "the answer ended".to_owned()));
+            }
+            Step::Abort => self.aborting = Some(self.guard.abort()),
+            Step::GraceOver => self.over = Some("aborted".to_owned()),
+            Step::Lingered => self.over = Some("the answer ended".to_owned()),
+        }
+    }
+
+    fn take_bytes(&mut self, bytes: &[u8]) {
+        let answer = &mut self.answer;
+        let mut is_done = false;
+        let result = match &mut self.framing {
+            None => return,
+            Some(Framing::Events(decoder)) => decoder
+                .push(bytes, |event| match event {
+                    SseEvent::Data(data) if !is_done => answer.take(data),
+                    SseEvent::Data(_) => {}
+                    SseEvent::Done => is_done = true,
+                })
+                .map_err(|error| error.to_string()),
+            Some(Framing::Whole(whole, limit)) if whole.len() + bytes.len() > *limit => {
+                Err(format!("a body of more than {limit} bytes"))
+            }
+            Some(Framing::Whole(whole, _)) => {
+                whole.extend_from_slice(bytes);
+                Ok(())
+            }
+        };
+        if let Err(message) = result {
+            self.framing = None;
+            answer.fail(ErrorKind::TooLarge, format!("{message} (max_event_bytes)"));
+        }
+        self.guard.name(self.answer.request_id());
+        if self.answer.has_failed() {
+            // Nothing good comes any more; what was given stays.
+            self.over = Some("the answer failed".to_owned());
+        } else if (is_done || self.answer.is_over()) && self.linger.is_none() {
+            self.linger = Some(Box::pin(tokio::time::sleep(LINGER)));
+        }
+    }
+
+    /// The body is over: its rest is an event, if it is a whole one.
+    fn flush(&mut self) {
+        let answer = &mut self.answer;
+        match self.framing.take() {
+            None => {}
+            Some(Framing::Events(decoder)) => decoder.finish(|event| {
+                if let SseEvent::Data(data) = event {
+                    answer.take_last(data);
+                }
+            }),
+            Some(Framing::Whole(whole, _)) => answer.take(&whole),
+        }
+    }
+}
