@@ -51,4 +51,6 @@ pub use tasks::TaskBook;
 pub use turns::{TurnFinder, TurnPlace, rollout_of_wire_id, turns_by_suffix};
 
 #[cfg(test)]
+mod shapes;
+#[cfg(test)]
 mod testing;

@@ -313,3 +313,6 @@ impl From<Finish> for WireEnd {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ use respool_llm_mock::{CallWriter, Encoder, Grammar, HashPolicy, ScriptPolicy};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
-use crate::{Engine, MockHttpConfig, MockHttpServer, turns_by_suffix};
+use crate::{Engine, HttpFault, HttpFaults, MockHttpConfig, MockHttpServer, ScriptedFault, turns_by_suffix};
 
 pub(crate) const STOP: Token = 2;
 pub(crate) const ASK: [Token; 2] = [7, 8];
@@ -31,6 +31,13 @@ pub(crate) fn hash_config(engine: Engine) -> MockHttpConfig {
 pub(crate) fn counting_config(engine: Engine) -> MockHttpConfig {
     let policy = ScriptPolicy::new([(1000..1050).collect()], STOP);
     MockHttpConfig::new(engine, Arc::new(policy), turns_by_suffix(ASK.into()), vec![STOP])
+}
+
+/// A server that says 1000 and 1001, and waits for an abort.
+pub(crate) fn stalling_config(engine: Engine) -> MockHttpConfig {
+    let fault = HttpFault::Stall { after: 2 };
+    let script = vec![ScriptedFault { request: 0, fault }];
+    MockHttpConfig { faults: HttpFaults { script, ..HttpFaults::default() }, ..counting_config(engine) }
 }
 
 pub(crate) async fn start(config: MockHttpConfig) -> MockHttpServer {
@@ -72,7 +79,7 @@ impl Open {
 }
 
 /// An answer that is over.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
@@ -172,6 +179,9 @@ pub(crate) struct Said {
 impl Said {
     /// Takes in an event or a whole answer.
     pub(crate) fn take(&mut self, engine: Engine, is_cumulative: bool, event: &Value) {
+        if event.get("error").is_some() {
+            return;
+        }
         let (tokens, logprobs, finish, versions) = match engine {
             Engine::Sglang => {
                 let meta = &event["meta_info"];
