@@ -260,3 +260,6 @@ fn gauge(metrics: &str, name: &str) -> Option<u64> {
     });
     values.fold(None, |sum, value| Some(sum.unwrap_or(0) + value))
 }
+
+#[cfg(test)]
+mod tests;

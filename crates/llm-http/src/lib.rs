@@ -1,4 +1,33 @@
-//! SGLang and vLLM over HTTP.
+//! SGLang and vLLM over HTTP, token for token.
+//!
+//! [`connect`] tests a server before use and gives an [`HttpServer`], which implements
+//! [`LlmServer`](respool_llm::LlmServer). What reads the answers ([`SseDecoder`], [`SglangDecoder`],
+//! [`VllmDecoder`]) does no I/O and can be used alone.
+//!
+#![doc = include_str!("sampling.md")]
+//!
+//! It is deliberately not a pool: it sends a request once, to one server, and never again; which
+//! server, and what happens after a failure, others decide. It knows no text and no tools.
+//!
+//! *Invariant:* every token that a server delivered is given out once, with its own
+//! log-probability or an explicit *missing*, however the stream ends; what cannot be told for
+//! certain is an error, never a guess.
+//!
+//! ```
+//! use respool_core::Logprob;
+//! use respool_llm_http::{SglangDecoder, WireFinish};
+//!
+//! // By default every event of SGLang repeats all tokens.
+//! let mut decoder = SglangDecoder::new();
+//! let event = br#"{"output_ids": [5], "meta_info": {"completion_tokens": 1,
+//!     "output_token_logprobs": [[-0.5, 5, null]], "finish_reason": null}}"#;
+//! assert_eq!(decoder.decode(event).unwrap().tokens, [5]);
+//! let event = br#"{"output_ids": [5, 6], "meta_info": {"completion_tokens": 2,
+//!     "output_token_logprobs": [[-0.5, 5, null], [NaN, 6, null]], "finish_reason": {"type": "abort"}}}"#;
+//! let last = decoder.decode(event).unwrap();
+//! assert_eq!((last.tokens, last.logprobs), (vec![6], vec![Logprob::MISSING]));
+//! assert_eq!(last.finish, Some(WireFinish::Abort));
+//! ```
 
 mod abort;
 mod answer;
@@ -16,6 +45,9 @@ mod settings;
 mod sse;
 mod stream;
 mod transport;
+
+#[cfg(test)]
+mod testing;
 
 pub use api::{Api, Engine, EngineChoice};
 pub use decode::{

@@ -1,23 +1,5 @@
 //! What is sent of the sampling parameters.
-//!
-//! Some change their meaning when a partial answer becomes part of a prompt, as it does after every
-//! interrupt, fail-over and weight sync:
-//!
-//! | parameter | in both engines | what we do |
-//! |---|---|---|
-//! | `max_tokens` | counts the tokens of one request | the engine above gives what is left of the budget; always sent |
-//! | `min_new_tokens` | counts the tokens of one request | sent less the tokens that the turn has already |
-//! | `presence_penalty`, `frequency_penalty` | count the tokens of one request only | a continuation is refused: set them to 0, or turn partial rollouts off |
-//! | `repetition_penalty` | counts prompt and answer | sent as it is |
-//! | `stop` | matched within one request | not sent: matched by us over the whole turn |
-//! | `stop_token_ids`, `temperature`, `top_p`, `top_k`, `min_p`, `ignore_eos` | per token | sent as they are |
-//! | `n` | answers to one prompt | never sent: one request is one answer |
-//! | seed, SGLang | `sampling_seed` is mixed with the position | with `seed = "send"` sent as it is: a continuation draws what it would have drawn |
-//! | seed, vLLM | starts a generator for the request | with `seed = "send"` mixed with the prompt's length, or a continuation would draw the first numbers again |
-//!
-//! A seed is not sent by default. Trap: vLLM on a CPU dies of a seed together with a prompt that is
-//! longer than one prefill chunk. Parameters that are not set are left to the server, which may take
-//! them from the model's `generation_config.json`.
+#![doc = include_str!("sampling.md")]
 
 use respool_core::{GenerateRequest, Sampling};
 

@@ -297,3 +297,6 @@ impl LlmServer for HttpServer {
         self.control(self.read_load()).boxed()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -240,3 +240,6 @@ impl Generation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
