@@ -162,6 +162,11 @@ impl Merged {
         request.turn_tokens = request.turn_tokens.saturating_add(taken);
         request.max_tokens = request.max_tokens.saturating_sub(taken);
         self.received = self.received.saturating_add(taken);
+        if over > 0 {
+            // The server does not keep to the budget, and may never end.
+            let finish = if self.ends_with_stop() { GenerateFinish::Stop } else { GenerateFinish::Length };
+            self.attempt = Some(Box::pin(stream::iter([Ok(GenerateEvent::Ended(finish))])));
+        }
         (taken > 0).then_some(delta)
     }
 

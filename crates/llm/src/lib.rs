@@ -1,22 +1,25 @@
 //! The server manager: what a pool of LLM servers gives to the rest of Respool.
 //!
-//! [`ServerManager`] generates and is controlled: pause, continue, abort, versions. [`Backoff`]
-//! tells how long to wait before asking again, [`WireIds`] names requests on the wire.
+//! [`Pool`] is many [`LlmServer`]s behind one service: a [`ServerManager`], which generates and is
+//! controlled (pause, continue, abort, versions). [`continued`] asks for the rest of an answer whose
+//! stream broke, [`Backoff`] tells how long to wait before that, [`WireIds`] names requests.
 //!
-//! It is deliberately not a client (those implement the trait) and knows neither HTTP nor tools.
+//! It is deliberately not a client (those implement [`LlmServer`]) and knows neither HTTP nor tools.
 //!
 //! *Invariant:* a manager sends a request once. Who asks again, and with which tokens, is decided
-//! by the rollout's engine.
+//! by the rollout's engine, or by [`continued`].
 //!
 //! ```
-//! use std::time::Duration;
-//! use respool_core::Class;
-//! use respool_llm::Backoff;
+//! use std::sync::Arc;
+//! use respool_core::{Fault, PolicyVersion};
+//! use respool_llm::{ContinueSettings, LlmServer, Pool, PoolSettings, ServerManager, WireIds, continued};
+//! use respool_stack::GenerateService;
 //!
-//! let backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(10));
-//! let third = backoff.delay(2, Class::Transient, 42).unwrap();
-//! assert!(third >= Duration::from_millis(200) && third <= Duration::from_millis(400));
-//! assert_eq!(backoff.delay(0, Class::Terminal, 42), None);
+//! fn service(servers: Vec<Arc<dyn LlmServer>>, nonce: fn() -> u64) -> Result<GenerateService, Fault> {
+//!     let pool = Pool::new(PoolSettings::default(), WireIds::new(nonce), 42, PolicyVersion(0));
+//!     servers.into_iter().try_for_each(|server| pool.add(server))?;
+//!     Ok(continued(pool.generate(), ContinueSettings::default()))
+//! }
 //! ```
 
 mod backoff;
@@ -35,3 +38,6 @@ pub use manager::{ControlFuture, Health, ServerManager, WeightSync};
 pub use pool::{Pool, PoolSettings, ServerState, ServerStatus};
 pub use server::{Controls, LlmServer, Load, ServerCall};
 pub use wire_id::WireIds;
+
+#[cfg(test)]
+mod testing;

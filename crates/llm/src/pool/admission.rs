@@ -63,7 +63,7 @@ fn step(shared: &Arc<Shared>, call: &GenerateCall, place: &Place<'_>, start: Ins
     let choice = if is_first {
         state.roster.choose(call.request.rollout, &call.abort, now)
     } else {
-        state.roster.obstacle(now).unwrap_or(Choice::Wait(None))
+        state.roster.obstacle().unwrap_or(Choice::Wait(None))
     };
     match choice {
         Choice::Send(chosen) => {
@@ -77,7 +77,7 @@ fn step(shared: &Arc<Shared>, call: &GenerateCall, place: &Place<'_>, start: Ins
             Step::Wait(until.map_or(later, |until| until.min(later)))
         }
         Choice::NoServer(since) => {
-            let deadline = after(since.max(start), limit);
+            let deadline = after(since.map_or(start, |since| since.max(start)), limit);
             if deadline > now { Step::Wait(deadline) } else { Step::Fail(no_server(shared, &state.roster)) }
         }
     }

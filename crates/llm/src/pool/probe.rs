@@ -8,7 +8,13 @@ use respool_core::{Fault, PolicyVersion};
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{entry::Member, roster::Roster, settings::after, shared::Shared, vitals::Condition};
+use super::{
+    entry::Member,
+    roster::Roster,
+    settings::{PoolSettings, after},
+    shared::Shared,
+    vitals::Condition,
+};
 use crate::LlmServer;
 
 /// A server whose time has come.
@@ -82,11 +88,11 @@ impl Roster {
     }
 
     /// A probe failed, or a payment: one more setback. A suspect is out then, whatever its count.
-    fn missed(&mut self, member: &Member, fault: &Fault, is_sure: bool, now: Instant) {
+    fn missed(&mut self, member: &Member, Missed { fault, is_sure }: &Missed, now: Instant) {
         let Some(entry) = self.entry(member.id) else { return };
         entry.count_failure(fault.class);
         let is_suspect = entry.vitals.failures > 0;
-        if entry.vitals.is_ejected() || (is_suspect && is_sure) {
+        if entry.vitals.is_ejected() || (is_suspect && *is_sure) {
             self.prolong(member.id, fault, now);
         } else {
             self.setback(member.id, fault, now);
@@ -124,55 +130,80 @@ pub(crate) async fn run(pool: Weak<Shared>, look: Arc<Notify>, gone: Cancellatio
 
 /// Probes a server, looks at its weights, pays what it is owed.
 async fn visit(pool: Weak<Shared>, Visit { member, reads_label }: Visit) {
-    let Some(limit) = pool.upgrade().map(|shared| shared.settings.probe_timeout) else { return };
-    let server = member.server.as_ref();
-    let (result, is_sure) = match tokio::time::timeout(limit, look_at(server, reads_label)).await {
-        Ok(Ok(label)) => (settle_up(&pool, &member, label).await, true),
-        Ok(Err(fault)) => (Err(fault), true),
-        Err(_) => (Err(Fault::transient(format!("no answer to a probe within {limit:?}"))), false),
+    let Some(settings) = pool.upgrade().map(|shared| Arc::clone(&shared.settings)) else { return };
+    let result = match in_time(settings.probe_timeout, "a probe", member.server.probe()).await {
+        Ok(()) => settle_up(&pool, &settings, &member, reads_label).await,
+        Err(missed) => Err(missed),
     };
     let Some(shared) = pool.upgrade() else { return };
     shared.change(|roster, now| {
-        if let Err(fault) = result {
-            roster.missed(&member, &fault, is_sure, now);
+        if let Err(missed) = result {
+            roster.missed(&member, &missed, now);
         }
         roster.visited(&member, now);
     });
 }
 
-async fn look_at(server: &dyn LlmServer, reads_label: bool) -> Result<Option<String>, Fault> {
-    server.probe().await?;
-    if !reads_label {
-        return Ok(None);
+/// A visit that failed.
+struct Missed {
+    fault: Fault,
+    /// Whether the server answered, or nobody was there: being late may have other reasons.
+    is_sure: bool,
+}
+
+impl From<Fault> for Missed {
+    fn from(fault: Fault) -> Self {
+        Self { fault, is_sure: true }
     }
+}
+
+async fn in_time<T>(
+    limit: Duration,
+    what: &str,
+    call: impl Future<Output = Result<T, Fault>>,
+) -> Result<T, Missed> {
+    match tokio::time::timeout(limit, call).await {
+        Ok(result) => Ok(result?),
+        Err(_) => {
+            let fault = Fault::transient(format!("no answer to {what} within {limit:?}"));
+            Err(Missed { fault, is_sure: false })
+        }
+    }
+}
+
+/// In the server's turn: a version or a pause that comes now comes after the label was judged and
+/// what is owed was paid.
+async fn settle_up(
+    pool: &Weak<Shared>,
+    settings: &PoolSettings,
+    member: &Member,
+    reads_label: bool,
+) -> Result<(), Missed> {
+    let _turn = member.turn.lock().await;
+    let server = member.server.as_ref();
+    let label = async { if reads_label { label_of(server).await } else { Ok(None) } };
+    let label = in_time(settings.probe_timeout, "a question for its weights", label).await?;
+    let Some(shared) = pool.upgrade() else { return Ok(()) };
+    let Some(dues) = shared.change(|roster, _| roster.answered(member, label)) else { return Ok(()) };
+    drop(shared);
+    let pay = async {
+        if let Some(version) = dues.version {
+            server.set_version(version).await?;
+        }
+        if dues.resume { server.continue_generation().await } else { Ok(()) }
+    };
+    in_time(settings.probe_timeout, "a call that is owed", pay).await?;
+    if let Some(shared) = pool.upgrade() {
+        shared.change(|roster, _| roster.paid(member, dues));
+    }
+    Ok(())
+}
+
+async fn label_of(server: &dyn LlmServer) -> Result<Option<String>, Fault> {
     match server.weight_label().await {
         Ok(label) => Ok(Some(label)),
         // It has no such call: nothing is known about its weights, and nothing expected.
         Err(fault) if !fault.class.may_retry() => Ok(None),
         Err(fault) => Err(fault),
     }
-}
-
-/// Makes the calls that are owed, in the server's turn: a pause that comes now comes after them.
-async fn settle_up(pool: &Weak<Shared>, member: &Member, label: Option<String>) -> Result<(), Fault> {
-    let Some(limit) = pool.upgrade().map(|shared| shared.settings.control_timeout) else { return Ok(()) };
-    let paying = async {
-        let _turn = member.turn.lock().await;
-        let Some(shared) = pool.upgrade() else { return Ok(()) };
-        let dues = shared.change(|roster, _| roster.answered(member, label));
-        drop(shared);
-        let Some(dues) = dues else { return Ok(()) };
-        if let Some(version) = dues.version {
-            member.server.set_version(version).await?;
-        }
-        if dues.resume {
-            member.server.continue_generation().await?;
-        }
-        if let Some(shared) = pool.upgrade() {
-            shared.change(|roster, _| roster.paid(member, dues));
-        }
-        Ok(())
-    };
-    let late = |_| Err(Fault::transient(format!("no answer to a call that is owed within {limit:?}")));
-    tokio::time::timeout(limit, paying).await.unwrap_or_else(late)
 }

@@ -41,8 +41,8 @@ pub(crate) enum Choice {
     Send(Chosen),
     /// It waits for room, for the end of a pause, or for that moment.
     Wait(Option<Instant>),
-    /// No server has been in service since then.
-    NoServer(Instant),
+    /// No server has been in service since then, or ever.
+    NoServer(Option<Instant>),
 }
 
 /// A place at a server.
@@ -99,7 +99,7 @@ impl Roster {
 
     /// Chooses a server for a request of this rollout and takes a place there.
     pub(crate) fn choose(&mut self, rollout: RolloutId, abort: &CancellationToken, now: Instant) -> Choice {
-        if let Some(wait) = self.obstacle(now) {
+        if let Some(wait) = self.obstacle() {
             return wait;
         }
         let free = self.with_room(now);
@@ -112,12 +112,12 @@ impl Roster {
     }
 
     /// Why no request can be sent now, whosever it is.
-    pub(crate) fn obstacle(&self, now: Instant) -> Option<Choice> {
+    pub(crate) fn obstacle(&self) -> Option<Choice> {
         if self.pause.is_some() {
             return Some(Choice::Wait(None));
         }
         let nobody = !self.entries.iter().any(Entry::in_service);
-        nobody.then(|| Choice::NoServer(self.none_since.unwrap_or(now)))
+        nobody.then(|| Choice::NoServer(self.none_since))
     }
 
     /// The servers that can take a request. One that asked for a rest is left alone if another one
@@ -280,6 +280,3 @@ impl Roster {
         self.next_id
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -25,7 +25,7 @@ pub struct PoolSettings {
     /// The time between two probes of a server that is well.
     #[serde(with = "humantime_serde")]
     pub probe_interval: Duration,
-    /// How long a probe may take, and a control call to a server that is out anyway.
+    /// How long a probe may take, and a control call to a server that is out.
     #[serde(with = "humantime_serde")]
     pub probe_timeout: Duration,
     /// How long a control call (pause, continue, version, abort) may take before its outcome counts
