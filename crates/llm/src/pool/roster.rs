@@ -63,7 +63,7 @@ impl std::fmt::Debug for Chosen {
 impl Roster {
     pub(crate) fn new(settings: Arc<PoolSettings>, seed: u64, version: PolicyVersion) -> Self {
         Self {
-            sticky: Cache::new(settings.sticky_capacity),
+            sticky: Cache::new(settings.sticky_capacity.max(1)),
             settings,
             entries: Vec::new(),
             draws: Draws::new(seed),

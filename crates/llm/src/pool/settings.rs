@@ -12,7 +12,7 @@ pub struct PoolSettings {
     /// The most streams that are open at one server; further requests wait. 0 counts as 1.
     pub concurrency: usize,
     /// For how many rollouts the pool remembers which server has their prefix cached. The least
-    /// used ones are forgotten, which costs a server a prefill and nothing else.
+    /// used ones are forgotten, which costs a server a prefill and nothing else. 0 counts as 1.
     pub sticky_capacity: usize,
     /// So many failures in a row eject a server. 0 counts as 1.
     pub eject_after: u32,
