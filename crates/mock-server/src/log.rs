@@ -3,8 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use respool_core::RolloutId;
+use tokio_util::sync::CancellationToken;
 
 use crate::ask::Ask;
+use crate::life::Life;
 
 /// A stretch of an answer's tokens under one label of the weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,18 +99,20 @@ impl WireLog {
     }
 }
 
-/// The record of an answer that is being sent. Dropped without an end, the client went away.
+/// The record of an answer that is being sent. Dropped without an end, the client went away, or
+/// the server died.
 #[derive(Debug)]
 pub(crate) struct Receipt {
     log: WireLog,
     record: WireRecord,
     /// Labels of the tokens that were sampled.
     spans: Vec<LabelSpan>,
+    death: CancellationToken,
     is_logged: bool,
 }
 
 impl Receipt {
-    pub(crate) fn new(log: WireLog, ask: &Ask, life: u32) -> Self {
+    pub(crate) fn new(log: WireLog, ask: &Ask, life: &Life) -> Self {
         let record = WireRecord {
             id: ask.id.clone(),
             rollout: ask.rollout(),
@@ -116,9 +120,9 @@ impl Receipt {
             sent: 0,
             spans: Vec::new(),
             end: WireEnd::Disconnect,
-            life,
+            life: life.index,
         };
-        Self { log, record, spans: Vec::new(), is_logged: false }
+        Self { log, record, spans: Vec::new(), death: life.death.clone(), is_logged: false }
     }
 
     /// These tokens were sampled under this label.
@@ -153,6 +157,6 @@ impl Receipt {
 
 impl Drop for Receipt {
     fn drop(&mut self) {
-        self.end(WireEnd::Disconnect);
+        self.end(if self.death.is_cancelled() { WireEnd::Death } else { WireEnd::Disconnect });
     }
 }

@@ -203,8 +203,8 @@ impl Said {
         }
         self.tokens.extend(tokens.iter().filter_map(Value::as_u64));
         self.logprobs.extend(logprobs.iter().filter_map(Value::as_f64));
-        self.finish = finish.as_str().map(str::to_owned).or(self.finish.take());
-        self.versions = (!versions.is_null()).then(|| versions.clone()).or(self.versions.take());
+        self.finish = finish.as_str().map(str::to_owned).or_else(|| self.finish.take());
+        self.versions = (!versions.is_null()).then(|| versions.clone()).or_else(|| self.versions.take());
     }
 }
 

@@ -236,6 +236,23 @@ fn a_dead_server_refuses_and_comes_back_with_its_first_label() {
 }
 
 #[test]
+fn a_whole_answer_that_a_death_cuts_is_logged_as_such() {
+    block_on(async {
+        let server = start(stalling_config(Engine::Vllm)).await;
+        let (path, body) = ask(Engine::Vllm, "d", &PROMPT, 100, false);
+        let (answer, ()) = tokio::join!(open(server.addr(), "POST", path, &body), async {
+            while active(&server).await == 0 {
+                tokio::task::yield_now().await;
+            }
+            server.kill().await;
+        });
+        assert!(answer.is_err());
+        let record = server.log().take().remove(0);
+        assert_eq!((record.end, record.sent), (WireEnd::Death, 0));
+    });
+}
+
+#[test]
 fn a_client_that_goes_away_ends_its_generation() {
     block_on(async {
         let server = start(stalling_config(Engine::Vllm)).await;
