@@ -1,8 +1,11 @@
 //! Requests as the engines read them.
 
+mod ids;
+
 use respool_core::{GenerateRequest, PolicyVersion, Token};
 use serde::Serialize;
 
+use self::ids::push_ids;
 use crate::sampling::{min_new_tokens, sglang_seed, vllm_seed};
 use crate::{Api, CacheSalt, HttpSettings, SeedMode, SessionField};
 
@@ -202,11 +205,7 @@ fn with_ids(field: &str, ids: &[Token], rest: &impl Serialize) -> serde_json::Re
     body.extend_from_slice(b"{\"");
     body.extend_from_slice(field.as_bytes());
     body.extend_from_slice(b"\":[");
-    let mut digits = itoa::Buffer::new();
-    for &id in ids {
-        body.extend_from_slice(digits.format(id).as_bytes());
-        body.push(b',');
-    }
+    push_ids(&mut body, ids);
     if !ids.is_empty() {
         body.pop();
     }

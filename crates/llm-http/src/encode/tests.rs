@@ -88,3 +88,13 @@ fn writes_what_is_asked_for() {
     assert_ne!(vllm_seed(&longer), vllm_seed(&request()), "a continuation draws other numbers");
     assert_eq!(vllm["sampling_params"]["seed"], vllm_seed(&request()));
 }
+
+#[test]
+fn writes_ids_as_everybody_does() {
+    let ids: Vec<u32> =
+        (0..2000).chain((2000..1_002_000).step_by(97)).chain([u32::MAX - 1, u32::MAX]).collect();
+    let mut body = Vec::new();
+    push_ids(&mut body, &ids);
+    let expected: String = ids.iter().map(|id| format!("{id},")).collect();
+    assert_eq!(String::from_utf8(body).unwrap(), expected);
+}
