@@ -47,6 +47,8 @@ mod stream;
 mod transport;
 
 #[cfg(test)]
+mod corpus;
+#[cfg(test)]
 mod testing;
 
 pub use api::{Api, Engine, EngineChoice};

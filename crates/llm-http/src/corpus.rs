@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use respool_llm_http::{ErrorKind, SglangDecoder, SseDecoder, SseEvent, VllmDecoder};
+use crate::{Decoded, ErrorKind, SglangDecoder, SseDecoder, SseEvent, VllmDecoder};
 
 /// The files of one target, by name.
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
@@ -56,7 +56,7 @@ fn events_of_both_engines_decode() {
     }
 }
 
-fn check(name: &str, decoded: Result<Vec<respool_llm_http::Decoded>, ErrorKind>) {
+fn check(name: &str, decoded: Result<Vec<Decoded>, ErrorKind>) {
     match decoded {
         Ok(all) => assert!(all.iter().all(|event| event.tokens.len() == event.logprobs.len()), "{name}"),
         Err(kind) => assert_eq!((name, kind), ("only_text", ErrorKind::MissingTokenIds)),
