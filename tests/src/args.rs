@@ -74,7 +74,7 @@ impl Args {
 }
 
 /// `../shared` beside the workspace, wherever the user is when cargo starts us.
-fn shared() -> PathBuf {
+pub(crate) fn shared() -> PathBuf {
     match std::env::var_os("CARGO_MANIFEST_DIR") {
         Some(package) => PathBuf::from(package).join("../../shared"),
         None => PathBuf::from("../shared"),

@@ -1,10 +1,11 @@
-//! Runs folders of test data: `respool-tests cases | scenarios | goldens [DIR] [--tokenizers DIR] [--strict]`.
+//! Runs folders of test data: `respool-tests cases | scenarios | goldens [DIR] [--tokenizers DIR] [--strict]`,
+//! and `respool-tests recordings [DIR] [--json]`.
 //!
 //! One line an item, one line of counts at the end; `docs/testing.md` says what each verdict means.
 //!
 //! *Invariant:* nothing in a folder can keep the other items from being run: what cannot be read is
 //! *not understood*, a panic fails its own item, and so does an item that does not end.
-#![expect(clippy::print_stderr, reason = "a command line tool")]
+#![expect(clippy::print_stderr, clippy::print_stdout, reason = "a command line tool")]
 
 mod args;
 mod cases;
@@ -13,11 +14,13 @@ mod goldens;
 mod item;
 mod json;
 mod messages;
+mod recordings;
 mod report;
 mod scenarios;
 mod stub;
 mod text;
 mod tokenizers;
+mod wire;
 mod world;
 
 use std::io;
@@ -28,9 +31,13 @@ use item::Item;
 use report::{Report, Verdict};
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let result = match args.split_first() {
+        Some((kind, rest)) if kind == "recordings" => recordings::run(rest),
+        _ => run(args).map(|good| if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
+    };
+    match result {
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
@@ -39,8 +46,8 @@ fn main() -> ExitCode {
 }
 
 /// Whether the run is good.
-fn run() -> anyhow::Result<bool> {
-    let args = Args::parse(std::env::args().skip(1))?;
+fn run(args: Vec<String>) -> anyhow::Result<bool> {
+    let args = Args::parse(args.into_iter())?;
     let mut report = Report::new(args.kind.name(), io::stdout());
     if !args.dir.is_dir() {
         let why = format!("{} is no folder", args.dir.display());

@@ -24,6 +24,12 @@ usage: cargo xtask COMMAND
       the arrows between crates are those of the design
   cases | scenarios | goldens [DIR] [--tokenizers DIR] [--strict]
       runs a folder of test data; DIR is ../shared/KIND by default
+  recordings [DIR] [--json]
+      replays recorded exchanges with engines through the client; DIR is ../shared/recordings by default
+  engine-test --server URL [ARGS..]
+      runs the whole client suite against a real server (docs/engines.md says how to start one)
+  fuzz [SECONDS]
+      fuzzes the decoders of what servers send, so long each (needs a nightly toolchain)
   bench [engine] [ARGS..]
       runs a benchmark
   embedded
@@ -49,7 +55,7 @@ fn dispatch(command: &str, rest: &[String]) -> Result<ExitCode> {
         // Its table says what failed, and its last line is the count of steps.
         "ci" => return Ok(if ci::run(rest)? { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
         "layers" => layers::run()?,
-        "cases" | "scenarios" | "goldens" => command::runner(command, rest)?,
+        "cases" | "scenarios" | "goldens" | "recordings" | "engine-test" => command::runner(command, rest)?,
         "bench" => bench(rest)?,
         "embedded" => {
             cargo(["run", "--release", "-p", "respool-dialect", "--example", "make_embedded"]).run()?;

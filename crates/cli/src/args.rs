@@ -1,8 +1,9 @@
 //! The command line as it is typed: no defaults that a file may give, nothing resolved.
 
-use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf, time::Duration};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
 
 use crate::config::PolicyKind;
 
@@ -31,6 +32,12 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Check that rollouts of a configuration survive every interrupt unchanged.
     Verify(VerifyArgs),
+    /// Ask LLM servers for a few tokens, and say what they are and what they lack.
+    ///
+    /// Exit code: 0 if all are fit for use, 1 if one is not.
+    Check(CheckArgs),
+    /// An HTTP server that speaks as SGLang or vLLM does, without a GPU: for tests of trainers.
+    MockServer(MockServerArgs),
 }
 
 /// `respool run`.
@@ -50,9 +57,11 @@ pub(crate) struct RunArgs {
     /// Model folder with tokenizer and chat template; without it the built-in dialect.
     #[arg(long, value_name = "DIR", env = "RESPOOL_MODEL")]
     pub(crate) model: Option<PathBuf>,
-    /// Which policy generates [default: teacher].
+    /// Which policy generates where there are no servers [default: teacher].
     #[arg(long, value_enum, env = "RESPOOL_POLICY")]
     pub(crate) policy: Option<PolicyKind>,
+    #[command(flatten)]
+    pub(crate) servers: ServerArgs,
     /// Use only the first rows of the task file.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
@@ -90,7 +99,20 @@ pub(crate) struct ResumeArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) tasks: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) servers: ServerArgs,
+    #[command(flatten)]
     pub(crate) pace: PaceArgs,
+}
+
+/// Which servers generate.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ServerArgs {
+    /// Base URLs of LLM servers; without them the built-in policy generates.
+    #[arg(long = "server", value_name = "URL[,URL...]", value_delimiter = ',', env = "RESPOOL_SERVERS")]
+    pub(crate) urls: Vec<String>,
+    /// What they are [default: auto].
+    #[arg(long, value_enum, env = "RESPOOL_ENGINE")]
+    pub(crate) engine: Option<EngineName>,
 }
 
 /// `respool inspect`.
@@ -133,12 +155,82 @@ pub(crate) struct VerifyArgs {
     /// Configuration; without it `respool.toml` here, if there is one.
     #[arg(long, value_name = "FILE", env = "RESPOOL_CONFIG")]
     pub(crate) config: Option<PathBuf>,
-    /// How many schedules of interrupts are tried.
-    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) cases: u32,
+    /// How many schedules of interrupts are tried [default: 200, with servers 20].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) cases: Option<u32>,
     /// Seed of what is tried.
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
+    /// Model folder with tokenizer and chat template; without it the configuration's, or the built-in
+    /// dialect.
+    #[arg(long, value_name = "DIR", env = "RESPOOL_MODEL")]
+    pub(crate) model: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) servers: ServerArgs,
+}
+
+/// `respool check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// Configuration; without it `respool.toml` here, if there is one.
+    #[arg(long, value_name = "FILE", env = "RESPOOL_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+    /// Model folder that the servers should serve: its vocabulary is compared with theirs.
+    #[arg(long, value_name = "DIR", env = "RESPOOL_MODEL")]
+    pub(crate) model: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) servers: ServerArgs,
+    /// One JSON object a server, for machines.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `respool mock-server`.
+#[derive(Debug, Args)]
+pub(crate) struct MockServerArgs {
+    /// Whose wire format it speaks.
+    #[arg(long, value_enum)]
+    pub(crate) engine: MockEngine,
+    /// Where it listens; port 0 is a free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub(crate) addr: SocketAddr,
+    /// Which policy generates.
+    #[arg(long, value_enum, default_value = "hash")]
+    pub(crate) policy: PolicyKind,
+    /// Task file whose solutions the teacher replays; it finds the task by its prompt.
+    #[arg(long, value_name = "FILE", required_if_eq("policy", "teacher"))]
+    pub(crate) tasks: Option<PathBuf>,
+    /// Model folder with tokenizer and chat template; without it the built-in dialect.
+    #[arg(long, value_name = "DIR", env = "RESPOOL_MODEL")]
+    pub(crate) model: Option<PathBuf>,
+    /// What goes wrong, and when (TOML).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) faults: Option<PathBuf>,
+    /// Time for one token, as in `5ms`; 0s is as fast as it can.
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "5ms")]
+    pub(crate) token_latency: Duration,
+}
+
+/// What a server is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum EngineName {
+    /// Found out by asking.
+    #[default]
+    Auto,
+    /// SGLang.
+    Sglang,
+    /// vLLM.
+    Vllm,
+}
+
+/// What the mock server speaks as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MockEngine {
+    /// SGLang.
+    Sglang,
+    /// vLLM.
+    Vllm,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

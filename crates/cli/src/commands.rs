@@ -4,8 +4,10 @@ use std::process::ExitCode;
 
 use crate::args::Command;
 
+mod check;
 mod compare;
 mod execute;
+mod mock_server;
 mod resume;
 mod run;
 mod verify;
@@ -23,5 +25,7 @@ pub(crate) fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Inspect(args) => crate::inspect::command(&args),
         Command::Compare(args) => compare::command(&args),
         Command::Verify(args) => verify::command(&args),
+        Command::Check(args) => check::command(&args),
+        Command::MockServer(args) => mock_server::command(&args),
     }
 }

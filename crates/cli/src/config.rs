@@ -15,11 +15,13 @@ mod mirror;
 mod model;
 mod policy;
 mod run;
+mod servers;
 mod services;
 
 pub(crate) use model::ModelSection;
 pub(crate) use policy::{PolicyKind, PolicySection};
 pub(crate) use run::RunSection;
+pub(crate) use servers::ServersSection;
 pub(crate) use services::{InteractionSection, RewardSection, ToolsSection};
 
 use self::{
@@ -35,6 +37,7 @@ pub(crate) struct Config {
     pub(crate) run: RunSection,
     pub(crate) model: ModelSection,
     pub(crate) policy: PolicySection,
+    pub(crate) servers: ServersSection,
     pub(crate) sampling: SamplingSection,
     pub(crate) limits: LimitsSection,
     pub(crate) options: OptionsSection,

@@ -7,7 +7,7 @@ use respool_tools::Toolbox;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::config::Config;
+use crate::config::{Config, ServersSection};
 
 /// The fingerprints in `run.json`, in hex.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +60,7 @@ fn agent_loop(config: &Config) -> anyhow::Result<Fingerprint> {
     config.run.weight_sync_every = None;
     config.run.tool_interrupt_deadline = None;
     config.run.stream_timeout = None;
+    config.servers = ServersSection::default(); // which servers, and where, may change
     config.policy.token_latency = None;
     config.policy.delta_size = None;
     let mut hash = Sha256::new();

@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod config;
+mod files;
 mod fingerprint;
 mod inspect;
 mod names;
@@ -13,6 +14,7 @@ mod prepare;
 mod progress;
 mod rollouts;
 mod screen;
+mod servers;
 mod setup;
 mod signals;
 mod stats;

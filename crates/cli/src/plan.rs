@@ -32,7 +32,7 @@ impl Plan {
     pub(crate) fn resolve(args: &RunArgs) -> anyhow::Result<(Self, Source)> {
         let folder = args.tasks.parent().unwrap_or_else(|| Path::new(""));
         let (mut config, source) = Config::find(args.config.as_deref(), folder)?;
-        let RunArgs { tasks, out: _, config: _, n, model, policy, limit, seed, pace } = args;
+        let RunArgs { tasks, out: _, config: _, n, model, policy, servers, limit, seed, pace } = args;
         let run = &mut config.run;
         run.n = n.and_then(NonZeroU32::new).or(run.n).or(Some(NonZeroU32::MIN));
         run.seed = seed.or(run.seed).or(Some(0));
@@ -41,6 +41,7 @@ impl Plan {
             config.model.path = Some(absolute(model)?);
         }
         config.policy.kind = policy.unwrap_or(config.policy.kind);
+        config.servers.set(servers);
         let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let started = i64::try_from(started.as_secs()).unwrap_or_default();
         let mut plan = Self { tasks: absolute(tasks)?, limit: *limit, started, config };

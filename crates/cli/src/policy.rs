@@ -7,7 +7,9 @@ use std::{
 
 use respool_core::{GenerateRequest, RolloutId};
 use respool_dialect::HfDialect;
-use respool_llm_mock::{CallWriter, Encoder, Grammar, HashPolicy, Policy, TeacherPolicy, TeacherTask};
+use respool_llm_mock::{
+    CallWriter, Encoder, Grammar, HashPolicy, Policy, TaskLookup, TeacherPolicy, TeacherTask,
+};
 use respool_tools::Toolbox;
 
 use crate::{
@@ -28,8 +30,10 @@ impl Solutions {
         self.lock().remove(&rollout);
     }
 
-    fn get(&self, request: &GenerateRequest) -> Option<TeacherTask> {
-        self.lock().get(&request.rollout).cloned()
+    /// Finds the task of a request by its rollout.
+    pub(crate) fn lookup(self: &Arc<Self>) -> TaskLookup {
+        let solutions = Arc::clone(self);
+        Arc::new(move |request: &GenerateRequest| solutions.lock().get(&request.rollout).cloned())
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<RolloutId, TeacherTask>> {
@@ -37,25 +41,19 @@ impl Solutions {
     }
 }
 
-/// The policy that a section asks for.
+/// The policy that a section asks for; the teacher finds tasks with `lookup`.
 pub(crate) fn build(
     section: &PolicySection,
     dialect: &Arc<HfDialect>,
     tools: &Toolbox,
-    solutions: &Arc<Solutions>,
+    lookup: TaskLookup,
 ) -> anyhow::Result<Arc<dyn Policy>> {
     let stop = stop_token(dialect)?;
     let (encode, write_call) = (encoder(dialect), call_writer());
     Ok(match section.kind {
         PolicyKind::Teacher => {
-            let solutions = Arc::clone(solutions);
-            Arc::new(TeacherPolicy {
-                lookup: Arc::new(move |request| solutions.get(request)),
-                encode,
-                write_call,
-                stop,
-                error_rate: f64::from(section.error_rate.unwrap_or_default()),
-            })
+            let error_rate = f64::from(section.error_rate.unwrap_or_default());
+            Arc::new(TeacherPolicy { lookup, encode, write_call, stop, error_rate })
         }
         PolicyKind::Hash => {
             let specs = tools.specs();

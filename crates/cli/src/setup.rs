@@ -9,7 +9,7 @@ use respool_driver::{AgentLoop, Services, Settings};
 use respool_format::Fingerprints;
 use respool_interact::Interactions;
 use respool_llm::ServerManager;
-use respool_llm_mock::{MockConfig, MockServer};
+use respool_llm_mock::{MockConfig, MockServer, Policy};
 use respool_registry::{AgentLoopRegistry, AgentLoopWorker, with_reward};
 use respool_stack::{GenerateService, MetricsLayer, StreamTimeoutLayer, ToolService, TraceLayer};
 use respool_tools::Toolbox;
@@ -17,9 +17,10 @@ use tower::Layer;
 
 use crate::{
     config::Config,
-    fingerprint,
+    files, fingerprint,
     plan::Plan,
     policy::{self, Solutions},
+    servers,
     stats::Stats,
 };
 
@@ -42,20 +43,21 @@ pub(crate) struct Setup {
 
 impl Setup {
     /// Builds it all. Servers start at that version.
-    pub(crate) fn build(plan: &Plan, version: PolicyVersion) -> anyhow::Result<Self> {
+    pub(crate) async fn build(plan: &Plan, version: PolicyVersion) -> anyhow::Result<Self> {
         let config = &plan.config;
         let dialect = Arc::new(load_dialect(config, plan.started)?);
         let tools = config.tools.build()?;
         let (solutions, stats) = (Arc::new(Solutions::default()), Arc::new(Stats::default()));
-        let servers: Arc<dyn ServerManager> = Arc::new(MockServer::new(
-            policy::build(&config.policy, &dialect, &tools, &solutions)?,
-            MockConfig {
-                token_latency: config.policy.token_latency.unwrap_or_default(),
-                delta_size: config.policy.delta_size(),
-                faults: config.policy.faults.script(plan.seed())?,
+        let servers: Arc<dyn ServerManager> = if config.servers.urls.is_empty() {
+            Arc::new(embedded_server(
+                plan,
                 version,
-            },
-        ));
+                policy::build(&config.policy, &dialect, &tools, solutions.lookup())?,
+            )?)
+        } else {
+            files::allow(plan.concurrency() as u64)?;
+            Arc::new(servers::pool(config, &dialect, plan.seed(), version).await?)
+        };
         let services = Services {
             generate: generate(config, stats.watch_generate(servers.generate())),
             tools: ToolService::new(TraceLayer.layer(MetricsLayer.layer(stats.watch_tools(tools.service())))),
@@ -85,6 +87,22 @@ impl Setup {
             })
             .collect()
     }
+}
+
+/// The policy in this process, behind what a server does to it.
+fn embedded_server(
+    plan: &Plan,
+    version: PolicyVersion,
+    policy: Arc<dyn Policy>,
+) -> anyhow::Result<MockServer> {
+    let section = &plan.config.policy;
+    let config = MockConfig {
+        token_latency: section.token_latency.unwrap_or_default(),
+        delta_size: section.delta_size(),
+        faults: section.faults.script(plan.seed())?,
+        version,
+    };
+    Ok(MockServer::new(policy, config))
 }
 
 /// The dialect of a configuration; templates see that date.

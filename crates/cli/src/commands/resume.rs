@@ -31,6 +31,7 @@ pub(super) fn command(args: &ResumeArgs) -> anyhow::Result<ExitCode> {
     if let Some(tasks) = &args.tasks {
         plan.tasks.clone_from(tasks);
     }
+    plan.config.servers.set(&args.servers);
     plan.set_pace(&args.pace);
     let mut output = Output::open(dir.clone(), &mut |repaired| screen::warn(&repaired))?;
     let mut before = Before::read(&dir)?;
@@ -39,7 +40,8 @@ pub(super) fn command(args: &ResumeArgs) -> anyhow::Result<ExitCode> {
     let version = version(&before, &snapshots);
 
     let mut file = TaskFile::read(&plan.tasks, plan.limit)?;
-    let setup = Setup::build(&plan, version)?;
+    let runtime = runtime()?;
+    let setup = runtime.block_on(Setup::build(&plan, version))?;
     check(&run, &file, &setup, &snapshots, args.force)?;
     let tasks = prepare(&mut file, &plan, &setup)?;
     screen::say(&format!(
@@ -54,7 +56,7 @@ pub(super) fn command(args: &ResumeArgs) -> anyhow::Result<ExitCode> {
     }
     let jobs = jobs(&dir, &tasks, &plan, &before, &mut snapshots)?;
     let ready = Ready { plan, setup: Arc::new(setup), output, summary: before.summary, version };
-    runtime()?.block_on(execute::run(ready, jobs))
+    runtime.block_on(execute::run(ready, jobs))
 }
 
 /// What was interrupted, first; then what was never started, or not to its end.

@@ -27,7 +27,8 @@ pub(super) fn command(args: &RunArgs) -> anyhow::Result<ExitCode> {
     dir.check_new()?;
     let mut file = TaskFile::read(&plan.tasks, plan.limit)?;
     let version = PolicyVersion(0);
-    let setup = Setup::build(&plan, version)?;
+    let runtime = runtime()?;
+    let setup = runtime.block_on(Setup::build(&plan, version))?;
     let tasks = prepare(&mut file, &plan, &setup)?;
     if tasks.is_empty() && file.bad.is_empty() {
         anyhow::bail!("{} has no rows", args.tasks.display());
@@ -47,7 +48,7 @@ pub(super) fn command(args: &RunArgs) -> anyhow::Result<ExitCode> {
     }
     let jobs = jobs(&tasks, plan.n()).collect();
     let ready = Ready { plan, setup: Arc::new(setup), output, summary: Summary::default(), version };
-    runtime()?.block_on(execute::run(ready, jobs))
+    runtime.block_on(execute::run(ready, jobs))
 }
 
 /// Refuses what no memory holds.

@@ -107,6 +107,16 @@ pub(crate) struct SamplingSection {
 }
 
 impl SamplingSection {
+    /// These parameters alone.
+    pub(crate) fn resolve(&self) -> Sampling {
+        self.clone().over(&Self::default())
+    }
+
+    /// The most likely token each time: what a check against a real engine needs.
+    pub(crate) const fn make_greedy(&mut self) {
+        self.temperature = Some(0.0);
+    }
+
     /// These parameters where they say something, else the other's.
     pub(crate) fn over(self, other: &Self) -> Sampling {
         Sampling {

@@ -1,0 +1,48 @@
+//! `respool check`.
+
+use std::{path::Path, process::ExitCode};
+
+use anyhow::bail;
+
+use super::{FAILED, execute::runtime};
+use crate::{
+    args::CheckArgs,
+    config::Config,
+    screen,
+    servers::{self, Checked},
+};
+
+pub(super) fn command(args: &CheckArgs) -> anyhow::Result<ExitCode> {
+    let (mut config, _) = Config::find(args.config.as_deref(), Path::new(""))?;
+    config.servers.set(&args.servers);
+    if config.servers.urls.is_empty() {
+        bail!("no server to check; name one with --server URL, or in the configuration as servers.urls");
+    }
+    let dialect = servers::given_dialect(&config, args.model.as_deref())?;
+    let checked = runtime()?.block_on(servers::check(&config.servers, dialect.as_ref()));
+    let mut code = ExitCode::SUCCESS;
+    for (url, checked) in config.servers.urls.iter().zip(&checked) {
+        if checked.is_err() {
+            code = ExitCode::from(FAILED);
+        }
+        screen::say(&if args.json { as_json(url, checked)? } else { as_text(url, checked) });
+    }
+    Ok(code)
+}
+
+fn as_json(url: &str, checked: &Checked) -> anyhow::Result<String> {
+    let value = match checked {
+        Ok((_, report)) => serde_json::json!({ "server": url, "fit": true, "report": report }),
+        Err(error) => serde_json::json!({
+            "server": url, "fit": false, "error": error.kind().as_str(), "reason": error.message(),
+        }),
+    };
+    Ok(serde_json::to_string(&value)?)
+}
+
+fn as_text(url: &str, checked: &Checked) -> String {
+    match checked {
+        Ok((_, report)) => report.to_string(),
+        Err(error) => format!("{url}: not fit for use\n  {}: {}", error.kind(), error.message()),
+    }
+}

@@ -1,0 +1,107 @@
+//! The LLM servers of a configuration: asked what they are, then pooled.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use anyhow::{Context, anyhow, bail};
+use futures_util::future::join_all;
+use respool_core::PolicyVersion;
+use respool_dialect::HfDialect;
+use respool_llm::{Pool, WireIds};
+use respool_llm_http::{
+    ClientError, EngineChoice, Expectations, HttpServer, Report, check_sampling, connect,
+};
+
+use crate::{args::EngineName, config::Config, config::ServersSection, screen};
+
+/// What servers are tried with.
+const PROMPT: &str = "The capital of France is";
+
+/// A server with what was found out about it, or why it is not used.
+pub(crate) type Checked = Result<(HttpServer, Report), ClientError>;
+
+/// Asks every server what it is. Without a model folder nothing is known of its vocabulary.
+pub(crate) async fn check(section: &ServersSection, dialect: Option<&HfDialect>) -> Vec<Checked> {
+    let expected = expectations(section, dialect);
+    let checks = section
+        .urls
+        .iter()
+        .map(|url| connect(url, engine_choice(section.engine), &expected, section.http.clone()));
+    join_all(checks).await
+}
+
+/// The pool of a configuration's servers.
+///
+/// # Errors
+/// If one of them is not fit for use, or the sampling cannot be continued there.
+pub(crate) async fn pool(
+    config: &Config,
+    dialect: &HfDialect,
+    seed: u64,
+    version: PolicyVersion,
+) -> anyhow::Result<Pool> {
+    let section = &config.servers;
+    let may_continue = config.options.resolve(&config.compat).partial_rollout;
+    check_sampling(&config.sampling.resolve(), may_continue)
+        .map_err(|reason| anyhow!("[sampling]: {reason}"))?;
+    let pool = Pool::new(section.pool.clone(), wire_ids()?, seed, version);
+    let mut unfit = Vec::new();
+    for checked in check(section, Some(dialect)).await {
+        match checked {
+            Ok((server, report)) => {
+                report.notes.iter().for_each(|note| screen::warn(&format!("{}: {note}", report.url)));
+                pool.add(Arc::new(server)).context("[servers] urls")?;
+            }
+            Err(error) => unfit.push(error.to_string()),
+        }
+    }
+    match unfit.as_slice() {
+        [] => Ok(pool),
+        reasons => bail!(
+            "{} of {} servers cannot be used:\n  {}\n(`respool check --server URL` says more)",
+            reasons.len(),
+            section.urls.len(),
+            reasons.join("\n  ")
+        ),
+    }
+}
+
+fn expectations(section: &ServersSection, dialect: Option<&HfDialect>) -> Expectations {
+    let mut expected = Expectations { model: section.model.clone(), ..Expectations::default() };
+    if let Some(dialect) = dialect {
+        expected.vocab_size = Some(dialect.vocab_size());
+        // A text that cannot be tokenized is told of when a task needs it.
+        expected.prompt_ids = dialect.encode_text(PROMPT).unwrap_or(expected.prompt_ids);
+    }
+    expected
+}
+
+const fn engine_choice(name: EngineName) -> EngineChoice {
+    match name {
+        EngineName::Auto => EngineChoice::Auto,
+        EngineName::Sglang => EngineChoice::Sglang,
+        EngineName::Vllm => EngineChoice::Vllm,
+    }
+}
+
+/// Names of requests that no other process gives, nor this one twice.
+fn wire_ids() -> anyhow::Result<WireIds> {
+    let start = getrandom::u64().map_err(|error| anyhow!("no randomness for request ids: {error}"))?;
+    let sent = AtomicU64::new(start);
+    Ok(WireIds::new(move || sent.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed)))
+}
+
+/// The dialect of a configuration, where it names a model folder.
+pub(crate) fn given_dialect(config: &Config, model: Option<&Path>) -> anyhow::Result<Option<HfDialect>> {
+    let mut config = config.clone();
+    config.model.path = model.map(Path::to_owned).or(config.model.path);
+    match config.model.path {
+        Some(_) => crate::setup::load_dialect(&config, 0).map(Some),
+        None => Ok(None),
+    }
+}
