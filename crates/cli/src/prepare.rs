@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use respool_core::{InteractionSpec, JsonText, LoopKind, RolloutId, RolloutSpec, ToolSpec};
+use respool_core::{InteractionSpec, JsonText, Limits, LoopKind, RolloutId, RolloutSpec, ToolSpec};
 use respool_llm_mock::TeacherTask;
 use respool_registry::{default_loop, loop_kind};
 
@@ -64,6 +64,7 @@ struct Template<'a> {
     tools: Vec<ToolSpec>,
     default_loop: String,
     template_args: JsonText,
+    limits: Limits,
 }
 
 impl<'a> Template<'a> {
@@ -76,8 +77,10 @@ impl<'a> Template<'a> {
             let known = loops.join(", ");
             anyhow::bail!("run.default_agent_loop: no agent loop {default_loop:?}, expected one of: {known}");
         }
+        let mut limits = config.limits.resolve();
+        limits.context_length = limits.context_length.or(setup.context_length);
         let template_args = serde_json::to_string(&config.model.apply_chat_template_kwargs)?;
-        Ok(Self { plan, loops, tools, default_loop, template_args: JsonText::new(template_args)? })
+        Ok(Self { plan, loops, tools, default_loop, template_args: JsonText::new(template_args)?, limits })
     }
 
     fn prepare(&self, task: Task, ignored: &mut Ignored) -> Result<Prepared, BadRow> {
@@ -102,7 +105,7 @@ impl<'a> Template<'a> {
             interaction,
             template_args: self.template_args.clone(),
             sampling: row.sampling.over(&config.sampling),
-            limits: config.limits.resolve(),
+            limits: self.limits.clone(),
             options: config.options.resolve(&config.compat),
             data_source: row.data_source,
             ground_truth: row.ground_truth,

@@ -35,7 +35,7 @@ pub(crate) async fn check(section: &ServersSection, dialect: Option<&HfDialect>)
     join_all(checks).await
 }
 
-/// The pool of a configuration's servers.
+/// The pool of a configuration's servers, and the shortest context of their models, if they say.
 ///
 /// # Errors
 /// If one of them is not fit for use, or the sampling cannot be continued there.
@@ -44,24 +44,25 @@ pub(crate) async fn pool(
     dialect: &HfDialect,
     seed: u64,
     version: PolicyVersion,
-) -> anyhow::Result<Pool> {
+) -> anyhow::Result<(Pool, Option<u32>)> {
     let section = &config.servers;
     let may_continue = config.options.resolve(&config.compat).partial_rollout;
     check_sampling(&config.sampling.resolve(), may_continue)
         .map_err(|reason| anyhow!("[sampling]: {reason}"))?;
     let pool = Pool::new(section.pool.clone(), wire_ids()?, seed, version);
-    let mut unfit = Vec::new();
+    let (mut unfit, mut contexts) = (Vec::new(), Vec::new());
     for checked in check(section, Some(dialect)).await {
         match checked {
             Ok((server, report)) => {
                 report.notes.iter().for_each(|note| screen::warn(&format!("{}: {note}", report.url)));
+                contexts.extend(report.context_length.and_then(|length| u32::try_from(length).ok()));
                 pool.add(Arc::new(server)).context("[servers] urls")?;
             }
             Err(error) => unfit.push(error.to_string()),
         }
     }
     match unfit.as_slice() {
-        [] => Ok(pool),
+        [] => Ok((pool, contexts.into_iter().min())),
         reasons => bail!(
             "{} of {} servers cannot be used:\n  {}\n(`respool check --server URL` says more)",
             reasons.len(),
@@ -76,7 +77,10 @@ fn expectations(section: &ServersSection, dialect: Option<&HfDialect>) -> Expect
     if let Some(dialect) = dialect {
         expected.vocab_size = Some(dialect.vocab_size());
         // A text that cannot be tokenized is told of when a task needs it.
-        expected.prompt_ids = dialect.encode_text(PROMPT).unwrap_or(expected.prompt_ids);
+        if let Ok(ids) = dialect.encode_text(PROMPT) {
+            expected.prompt_ids = ids;
+            expected.prompt = Some(PROMPT.to_owned());
+        }
     }
     expected
 }

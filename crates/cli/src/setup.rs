@@ -33,6 +33,8 @@ pub(crate) struct Setup {
     pub(crate) dialect: Arc<HfDialect>,
     pub(crate) tools: Toolbox,
     pub(crate) servers: Arc<dyn ServerManager>,
+    /// The model's context, as far as the servers say.
+    pub(crate) context_length: Option<u32>,
     pub(crate) worker: AgentLoopWorker,
     pub(crate) registry: AgentLoopRegistry,
     /// What the teacher knows.
@@ -48,6 +50,7 @@ impl Setup {
         let dialect = Arc::new(load_dialect(config, plan.started)?);
         let tools = config.tools.build()?;
         let (solutions, stats) = (Arc::new(Solutions::default()), Arc::new(Stats::default()));
+        let mut context_length = None;
         let servers: Arc<dyn ServerManager> = if config.servers.urls.is_empty() {
             Arc::new(embedded_server(
                 plan,
@@ -56,7 +59,9 @@ impl Setup {
             )?)
         } else {
             files::allow(plan.concurrency() as u64)?;
-            Arc::new(servers::pool(config, &dialect, plan.seed(), version).await?)
+            let (pool, context) = servers::pool(config, &dialect, plan.seed(), version).await?;
+            context_length = context;
+            Arc::new(pool)
         };
         let services = Services {
             generate: generate(config, stats.watch_generate(servers.generate())),
@@ -67,7 +72,7 @@ impl Setup {
         let registry = registry(config, &dialect, services)?;
         let worker = AgentLoopWorker::new(registry.clone(), Arc::clone(&servers), plan.concurrency(), None);
         let fingerprints = fingerprint::of(config, dialect.as_ref(), &tools)?;
-        Ok(Self { dialect, tools, servers, worker, registry, solutions, stats, fingerprints })
+        Ok(Self { dialect, tools, servers, context_length, worker, registry, solutions, stats, fingerprints })
     }
 
     /// What a person should know about the template before the run.

@@ -68,7 +68,7 @@ impl HttpServer {
         }
     }
 
-    async fn post(&self, path: &str, body: Value) -> Result<Bytes, ClientError> {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Result<Bytes, ClientError> {
         self.ask(Method::POST, path, Some(body), self.shared.settings.control_timeout).await
     }
 
@@ -157,7 +157,10 @@ impl HttpServer {
             Ok(info) => match info.get("weight_version") {
                 Some(Value::String(label)) => Ok(label.clone()),
                 Some(Value::Number(label)) => Ok(label.to_string()),
-                _ => Err(self.error(ErrorKind::InvalidResponse, format!("{path} has no weight_version"))),
+                // A router answers for its servers and knows no label.
+                _ => self.shared.weight_label.clone().ok_or_else(|| {
+                    self.error(ErrorKind::Unsupported, format!("{path} answers without weight_version"))
+                }),
             },
             Err(error) if error.kind() == ErrorKind::Unsupported => {
                 self.shared.weight_label.clone().ok_or(error)

@@ -1,20 +1,28 @@
 //! The self-test: whether a server is fit for training, before any rollout depends on it.
 
+mod info;
 mod routes;
+mod tokenizer;
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use respool_core::{EffectId, GenerateEvent, GenerateRequest, PolicyVersion, RolloutId, Sampling, Token};
 use respool_llm::{Controls, ServerCall, WireIds};
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use self::info::{Info, detect, sglang_info, vllm_info};
+use self::tokenizer::check_tokenizer;
 use crate::server::Opened;
 use crate::{
     Api, ClientError, Engine, EngineChoice, ErrorKind, HttpConfig, HttpServer, HttpSettings, Report,
     StreamStyle,
 };
+
+/// How long the first tokens may take: an engine compiles its kernels for the first request.
+const FIRST_TOKENS: Duration = Duration::from_secs(120);
 
 /// What the caller knows of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,12 +33,14 @@ pub struct Expectations {
     pub vocab_size: Option<u32>,
     /// A prompt to try it with; must not be empty.
     pub prompt_ids: Vec<Token>,
+    /// The text of that prompt: a server that tokenizes it otherwise serves another model.
+    pub prompt: Option<String>,
 }
 
 impl Default for Expectations {
     /// Any model; the prompt is token 1.
     fn default() -> Self {
-        Self { model: None, vocab_size: None, prompt_ids: vec![1] }
+        Self { model: None, vocab_size: None, prompt_ids: vec![1], prompt: None }
     }
 }
 
@@ -68,7 +78,10 @@ pub async fn self_test(
             weight_label: None,
             controls: Controls::default(),
         };
-        HttpServer::new(config, settings.clone())
+        let server = HttpServer::new(config, settings.clone())?;
+        // The report tells the label.
+        server.shared.facts.label_reported.store(true, Ordering::Relaxed);
+        Ok::<_, ClientError>(server)
     };
     let engine = match choice {
         EngineChoice::Sglang => Engine::Sglang,
@@ -83,112 +96,21 @@ pub async fn self_test(
         ),
     };
     let model = info.check_model(expected, url)?;
+    check_tokenizer(&asker(apis[0], model.as_deref())?, model.as_deref(), expected).await?;
     let mut reasons = Vec::new();
     for &api in apis {
         let server = asker(api, model.as_deref())?;
         match try_tokens(&server, expected).await {
             Ok(trial) => return Ok(report(&server, info, model, trial, expected, reasons).await),
-            Err(error) if error.kind() == ErrorKind::Connect => return Err(error),
+            // Says nothing of the route: the next one would not do better.
+            Err(error) if matches!(error.kind(), ErrorKind::Connect | ErrorKind::Timeout) => {
+                return Err(error);
+            }
             Err(error) => reasons.push(format!("{}: {}: {}", api.path(), error.kind(), error.message())),
         }
     }
     let message = format!("no route gives tokens that can be trained on: {}", reasons.join("; "));
     Err(ClientError::new(ErrorKind::Unfit, url, message))
-}
-
-/// The answer to a question that a server need not be able to answer.
-async fn ask(server: &HttpServer, path: &str) -> Result<Option<Value>, ClientError> {
-    match server.get(path).await {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if matches!(error.kind(), ErrorKind::Connect | ErrorKind::Timeout) => Err(error),
-        Err(_) => Ok(None),
-    }
-}
-
-async fn detect(server: &HttpServer) -> Result<Engine, ClientError> {
-    for path in ["/model_info", "/get_model_info"] {
-        if ask(server, path).await?.is_some_and(|info| info.get("model_path").is_some()) {
-            return Ok(Engine::Sglang);
-        }
-    }
-    if ask(server, "/version").await?.is_some_and(|info| info.get("version").is_some()) {
-        return Ok(Engine::Vllm);
-    }
-    let owner = ask(server, "/v1/models")
-        .await?
-        .and_then(|models| models["data"][0]["owned_by"].as_str().map(str::to_owned));
-    match owner.as_deref() {
-        Some("sglang") => Ok(Engine::Sglang),
-        Some("vllm") => Ok(Engine::Vllm),
-        _ => Err(ClientError::new(
-            ErrorKind::Unfit,
-            server.shared.transport.base(),
-            "answers neither /model_info (SGLang) nor /version (vLLM): give the URL of the engine itself, \
-             or say which engine it is",
-        )),
-    }
-}
-
-/// What a server says about itself.
-#[derive(Default)]
-struct Info {
-    version: Option<String>,
-    /// Names and paths of its model; the first one is what requests call it.
-    models: Vec<String>,
-    context_length: Option<u64>,
-    weight_label: Option<String>,
-}
-
-impl Info {
-    fn check_model(&self, expected: &Expectations, url: &str) -> Result<Option<String>, ClientError> {
-        let served = self.models.first().cloned();
-        match (&expected.model, &served) {
-            (Some(expected), Some(served)) if !self.models.contains(expected) => {
-                let message = format!("serves the model {served}, expected {expected}");
-                Err(ClientError::new(ErrorKind::Unfit, url, message))
-            }
-            // vLLM serves adapters beside their model.
-            (Some(expected), _) => Ok(Some(expected.clone())),
-            (None, _) => Ok(served),
-        }
-    }
-
-    fn take_models(&mut self, models: Option<&Value>) {
-        let models = models.and_then(|models| models.get("data")?.as_array()).into_iter().flatten();
-        for model in models {
-            let names = ["id", "root"].iter().filter_map(|key| model.get(key)?.as_str());
-            self.models.extend(names.map(str::to_owned));
-            self.context_length = self.context_length.or_else(|| model.get("max_model_len")?.as_u64());
-        }
-    }
-}
-
-fn text(value: Option<&Value>, key: &str) -> Option<String> {
-    value?.get(key)?.as_str().map(str::to_owned)
-}
-
-async fn sglang_info(server: &HttpServer) -> Result<Info, ClientError> {
-    let model = ask(server, "/model_info").await?;
-    let about = ask(server, "/server_info").await?;
-    let models = ask(server, "/v1/models").await?;
-    let mut info = Info {
-        version: text(about.as_ref(), "version"),
-        models: Vec::new(),
-        context_length: about.as_ref().and_then(|about| about.get("context_length")?.as_u64()),
-        weight_label: text(model.as_ref(), "weight_version"),
-    };
-    let names = ["served_model_name", "model_path"].iter().filter_map(|key| text(model.as_ref(), key));
-    info.models.extend(names);
-    info.take_models(models.as_ref());
-    Ok(info)
-}
-
-async fn vllm_info(server: &HttpServer) -> Result<Info, ClientError> {
-    let mut info =
-        Info { version: text(ask(server, "/version").await?.as_ref(), "version"), ..Info::default() };
-    info.take_models(ask(server, "/v1/models").await?.as_ref());
-    info.weight_label = text(ask(server, "/weight_info").await?.as_ref(), "weight_version");
-    Ok(info)
 }
 
 /// What a few tokens showed.
@@ -212,9 +134,9 @@ async fn try_tokens(server: &HttpServer, expected: &Expectations) -> Result<Tria
     };
     let abort = CancellationToken::new();
     let call = ServerCall { request, abort, version: PolicyVersion(0), ids: Arc::new(WireIds::new(nonce)) };
-    let limit = server.shared.settings.control_timeout;
+    let limit = server.shared.settings.control_timeout.max(FIRST_TOKENS);
     let late = |_| {
-        let message = format!("no tokens within {limit:?} (control_timeout); is it paused?");
+        let message = format!("no tokens within {limit:?}; is it paused?");
         server.shared.transport.error(ErrorKind::Timeout, message)
     };
     tokio::time::timeout(limit, read_tokens(server, call)).await.map_err(late)?

@@ -85,3 +85,20 @@ async fn refuses_what_is_not_fit() {
         &[("/inference/v1/generate", r#"{"choices":[{"token_ids":[],"finish_reason":"stop"}]}"#)];
     unfit(test(empty, vllm, any()).await, "gave no token ids");
 }
+
+#[tokio::test]
+async fn refuses_a_server_that_tokenizes_otherwise() {
+    let routes: Routes = &[
+        ("/version", r#"{"version":"0.32.0"}"#),
+        ("/v1/models", MODELS),
+        ("/tokenize", r#"{"count":2,"tokens":[9707,1879]}"#),
+        ("/v1/completions", VLLM_EVENT),
+    ];
+    let expected = |prompt_ids: &[u32]| Expectations {
+        prompt_ids: prompt_ids.to_vec(),
+        prompt: Some("Hello world".to_owned()),
+        ..Expectations::default()
+    };
+    test(routes, EngineChoice::Vllm, expected(&[9707, 1879])).await.unwrap();
+    unfit(test(routes, EngineChoice::Vllm, expected(&[15339, 1917])).await, "another tokenizer");
+}
