@@ -1,5 +1,5 @@
 //! Runs folders of test data: `respool-tests cases | scenarios | goldens [DIR] [--tokenizers DIR] [--strict]`,
-//! and `respool-tests recordings [DIR] [--json]`.
+//! and `respool-tests recordings [DIR] [--json]` and `engine-test --server URL [--model DIR]`.
 //!
 //! One line an item, one line of counts at the end; `docs/testing.md` says what each verdict means.
 //!
@@ -10,6 +10,7 @@
 mod args;
 mod cases;
 mod clock;
+mod engine_test;
 mod goldens;
 mod item;
 mod json;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let result = match args.split_first() {
         Some((kind, rest)) if kind == "recordings" => recordings::run(rest),
+        Some((kind, rest)) if kind == "engine-test" => engine_test::run(rest),
         _ => run(args).map(|good| if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
     };
     match result {

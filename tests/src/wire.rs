@@ -5,5 +5,5 @@ mod ask;
 mod server;
 
 pub(crate) use answer::{Answer, Ending};
-pub(crate) use ask::{AbortAt, Collected, ask, client, finish_word, request, wire_ids};
+pub(crate) use ask::{AbortAt, Collected, ask, client, collect, finish_word, request, wire_ids};
 pub(crate) use server::{Received, WireServer, refused};

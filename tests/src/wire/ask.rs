@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use respool_core::{
-    EffectId, GenerateEvent, GenerateFinish, GenerateRequest, Logprob, PolicyVersion, RolloutId, Sampling,
-    Token, VersionSpan,
+    EffectId, Fault, GenerateEvent, GenerateFinish, GenerateRequest, Logprob, PolicyVersion, RolloutId,
+    Sampling, Token, VersionSpan,
 };
 use respool_llm::{Controls, ServerCall, WireIds};
 use respool_llm_http::{Api, ClientError, HttpConfig, HttpServer, HttpSettings};
+use respool_stack::{GenerateCall, GenerateService};
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
 
 /// Everything that the client gave.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,7 +22,10 @@ pub(crate) struct Collected {
     pub(crate) versions: Vec<PolicyVersion>,
     pub(crate) spans: Vec<VersionSpan>,
     pub(crate) finish: Option<GenerateFinish>,
+    /// Why the client gave up.
     pub(crate) error: Option<ClientError>,
+    /// Why the service did.
+    pub(crate) fault: Option<Fault>,
 }
 
 /// When the generation is aborted.
@@ -78,20 +83,53 @@ pub(crate) async fn ask(server: &HttpServer, request: GenerateRequest, abort_at:
     };
     while let Some(item) = stream.next().await {
         match item {
-            Ok(GenerateEvent::Delta(delta)) => {
-                all.versions.extend(delta.tokens.iter().map(|_| delta.version));
-                all.tokens.extend(delta.tokens);
-                all.logprobs.extend(delta.logprobs);
-                if abort_at == AbortAt::FirstToken {
-                    abort.cancel();
-                }
-            }
-            Ok(GenerateEvent::Versions { spans, .. }) => all.spans.extend(spans),
-            Ok(GenerateEvent::Ended(finish)) => all.finish = Some(finish),
+            Ok(event) => all.take(event),
             Err(error) => all.error = Some(error),
+        }
+        if abort_at == AbortAt::FirstToken && !all.tokens.is_empty() {
+            abort.cancel();
         }
     }
     all
+}
+
+/// Everything that a service gives, aborted after so many tokens.
+pub(crate) async fn collect(
+    service: &GenerateService,
+    request: GenerateRequest,
+    abort: &CancellationToken,
+    after: usize,
+) -> Collected {
+    let mut all = Collected::default();
+    let call = GenerateCall { request, abort: abort.clone() };
+    let mut stream = match service.clone().oneshot(call).await {
+        Ok(stream) => stream,
+        Err(fault) => return Collected { fault: Some(fault), ..all },
+    };
+    while let Some(item) = stream.next().await {
+        match item {
+            Ok(event) => all.take(event),
+            Err(fault) => all.fault = Some(fault),
+        }
+        if all.tokens.len() >= after {
+            abort.cancel();
+        }
+    }
+    all
+}
+
+impl Collected {
+    fn take(&mut self, event: GenerateEvent) {
+        match event {
+            GenerateEvent::Delta(delta) => {
+                self.versions.extend(delta.tokens.iter().map(|_| delta.version));
+                self.tokens.extend(delta.tokens);
+                self.logprobs.extend(delta.logprobs);
+            }
+            GenerateEvent::Versions { spans, .. } => self.spans.extend(spans),
+            GenerateEvent::Ended(finish) => self.finish = Some(finish),
+        }
+    }
 }
 
 /// A finish in the words of the test data; a stream without one was interrupted.

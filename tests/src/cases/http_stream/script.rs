@@ -5,13 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use futures_util::StreamExt;
-use respool_core::{Class, GenerateEvent, GenerateRequest, PolicyVersion};
+use respool_core::{Class, GenerateRequest, PolicyVersion};
 use respool_llm::{Backoff, ContinueSettings, Pool, PoolSettings, ServerManager, continued};
-use respool_stack::{GenerateCall, GenerateService};
+use respool_stack::GenerateService;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use tower::ServiceExt;
 
 use super::expected::{Expected, seen};
 use super::input::{RequestInput, ScriptInput, ServersInput, Step};
@@ -19,7 +17,7 @@ use super::table::event_with;
 use super::{Wire, broken};
 use crate::cases::Checked;
 use crate::report::Verdict;
-use crate::wire::{self, Answer, Collected, Ending, Received, WireServer, client};
+use crate::wire::{self, Answer, Ending, Received, WireServer, client, collect};
 
 /// Both engines' ways of saying the same.
 const WIRES: [Wire; 3] = [Wire::SglangGenerate, Wire::VllmGenerate, Wire::VllmCompletions];
@@ -32,7 +30,9 @@ pub(super) async fn check_one(input: &ScriptInput, expected: &Expected) -> Check
         let server = Scripted::start(wire, input.server_script.clone()).await?;
         let pool = pool([server.server.url()], wire)?;
         let request = request(&input.request);
-        let all = generate(&service(&pool, input.max_attempts), request, &CancellationToken::new()).await;
+        let all =
+            collect(&service(&pool, input.max_attempts), request, &CancellationToken::new(), usize::MAX)
+                .await;
         let mut seen = seen(&all);
         seen["attempts"] = json!(server.generations().len());
         seen["attempt_ids_distinct"] = json!(are_distinct(&server.generations()));
@@ -64,7 +64,7 @@ pub(super) async fn check_many(input: &ServersInput, expected: &Expected) -> Che
         let pool = pool(urls, wire)?;
         let input_request = RequestInput { prompt_ids: vec![1, 2], max_tokens: 8 };
         let service = service(&pool, input.max_attempts);
-        let all = generate(&service, request(&input_request), &CancellationToken::new()).await;
+        let all = collect(&service, request(&input_request), &CancellationToken::new(), usize::MAX).await;
         let mut seen = seen(&all);
         let served = servers.iter().find(|(_, server)| !server.generations().is_empty());
         seen["served_by"] = json!(served.map(|(name, _)| name));
@@ -154,29 +154,6 @@ pub(super) fn service(pool: &Pool, max_attempts: Option<u32>) -> GenerateService
 
 fn request(input: &RequestInput) -> GenerateRequest {
     wire::request(input.prompt_ids.clone(), input.max_tokens)
-}
-
-/// Everything that a service gives.
-pub(super) async fn generate(
-    service: &GenerateService,
-    request: GenerateRequest,
-    abort: &CancellationToken,
-) -> Collected {
-    let mut all = Collected::default();
-    let call = GenerateCall { request, abort: abort.clone() };
-    let Ok(mut stream) = service.clone().oneshot(call).await else { return all };
-    while let Some(Ok(event)) = stream.next().await {
-        match event {
-            GenerateEvent::Delta(delta) => {
-                all.versions.extend(delta.tokens.iter().map(|_| delta.version));
-                all.tokens.extend(delta.tokens);
-                all.logprobs.extend(delta.logprobs);
-            }
-            GenerateEvent::Versions { spans, .. } => all.spans.extend(spans),
-            GenerateEvent::Ended(finish) => all.finish = Some(finish),
-        }
-    }
-    all
 }
 
 /// The names under which requests were sent.

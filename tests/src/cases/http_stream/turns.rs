@@ -14,12 +14,12 @@ use tower::ServiceExt;
 
 use super::expected::Expected;
 use super::input::{IdsInput, RefusalInput, Step};
-use super::script::{Scripted, are_distinct, generate, pool, service};
+use super::script::{Scripted, are_distinct, pool, service};
 use super::table::event;
 use super::{Wire, broken};
 use crate::cases::Checked;
 use crate::report::Verdict;
-use crate::wire::{self, Answer, WireServer};
+use crate::wire::{self, Answer, WireServer, collect};
 use crate::world::tools::{Behaviour, Seen, StubTool};
 
 /// Whether every request of a trajectory has a name of its own.
@@ -34,7 +34,7 @@ pub(super) async fn check_ids(input: &IdsInput, expected: &Expected) -> Checked 
         for number in 0..input.turns {
             let mut request = wire::request(vec![1, 2], 8);
             request.effect = EffectId { turn: number, slot: 0, attempt: 0 };
-            generate(&service, request, &CancellationToken::new()).await;
+            collect(&service, request, &CancellationToken::new(), usize::MAX).await;
         }
         let sent = server.generations();
         expected
