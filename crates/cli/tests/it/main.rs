@@ -8,3 +8,4 @@ mod inspect;
 mod interrupt;
 mod respool;
 mod run;
+mod served;
