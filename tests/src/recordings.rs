@@ -21,10 +21,10 @@ use crate::args::shared;
 /// # Errors
 /// If the arguments are not understood, or the folder cannot be read.
 pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
-    let (dir, is_json) = parse(args)?;
+    let Args { dir, is_json, is_strict } = parse(args)?;
     if !dir.is_dir() {
         println!("recordings skipped ({} is no folder)", dir.display());
-        return Ok(ExitCode::SUCCESS);
+        return Ok(if is_strict { ExitCode::FAILURE } else { ExitCode::SUCCESS });
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let (mut replayed, mut skipped, mut differing) = (0, 0, 0);
@@ -51,21 +51,27 @@ pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     Ok(if differing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn parse(args: &[String]) -> Result<(PathBuf, bool)> {
-    let (mut dir, mut is_json) = (None, false);
+struct Args {
+    dir: PathBuf,
+    is_json: bool,
+    /// Whether a folder that is not there is a failure.
+    is_strict: bool,
+}
+
+const USAGE: &str = "expected: recordings [DIR] [--json] [--strict]";
+
+fn parse(args: &[String]) -> Result<Args> {
+    let (mut dir, mut is_json, mut is_strict) = (None, false, false);
     for arg in args {
         match arg.as_str() {
             "--json" => is_json = true,
-            // Absent folders are skipped in any case; the flag is every runner's.
-            "--strict" => {}
-            option if option.starts_with('-') => {
-                bail!("unknown option {option:?}, expected: recordings [DIR] [--json]")
-            }
+            "--strict" => is_strict = true,
+            option if option.starts_with('-') => bail!("unknown option {option:?}, {USAGE}"),
             folder if dir.is_none() => dir = Some(PathBuf::from(folder)),
-            surplus => bail!("{surplus:?} is a second folder, expected: recordings [DIR] [--json]"),
+            surplus => bail!("{surplus:?} is a second folder, {USAGE}"),
         }
     }
-    Ok((dir.unwrap_or_else(|| shared().join("recordings")), is_json))
+    Ok(Args { dir: dir.unwrap_or_else(|| shared().join("recordings")), is_json, is_strict })
 }
 
 /// All JSON files below a folder, sorted.

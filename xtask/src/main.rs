@@ -6,6 +6,7 @@
 
 mod ci;
 mod command;
+mod fuzz;
 mod layers;
 
 use std::process::ExitCode;
@@ -29,7 +30,7 @@ usage: cargo xtask COMMAND
   engine-test --server URL [ARGS..]
       runs the whole client suite against a real server (docs/engines.md says how to start one)
   fuzz [SECONDS]
-      fuzzes the decoders of what servers send, so long each (needs a nightly toolchain)
+      fuzzes the decoders of what servers send, so long each [default: 60]; needs a C++ compiler
   bench [engine] [ARGS..]
       runs a benchmark
   embedded
@@ -56,6 +57,7 @@ fn dispatch(command: &str, rest: &[String]) -> Result<ExitCode> {
         "ci" => return Ok(if ci::run(rest)? { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
         "layers" => layers::run()?,
         "cases" | "scenarios" | "goldens" | "recordings" | "engine-test" => command::runner(command, rest)?,
+        "fuzz" => fuzz::run(rest.first().map_or("60", String::as_str))?,
         "bench" => bench(rest)?,
         "embedded" => {
             cargo(["run", "--release", "-p", "respool-dialect", "--example", "make_embedded"]).run()?;

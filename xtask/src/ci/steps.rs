@@ -37,6 +37,7 @@ pub(super) const STEPS: &[Step] = &[
     step("layers", "the arrows between crates are those of the design", layers),
     step("clippy", "no warning in any target", clippy),
     step("alone", "every crate builds without the others' features", alone),
+    step("features", "TLS builds without a warning", features),
     step("msrv", "it builds with the oldest toolchain that must do", msrv),
     step("docs", "the documentation builds without a warning", docs),
     step("tests", "unit, property and end-to-end tests", tests),
@@ -44,7 +45,9 @@ pub(super) const STEPS: &[Step] = &[
     step("cases", "../shared/cases", |asked| data("cases", asked)),
     step("goldens", "../shared/goldens", |asked| data("goldens", asked)),
     step("scenarios", "../shared/scenarios", |asked| data("scenarios", asked)),
+    step("recordings", "../shared/recordings, however they are cut", |asked| data("recordings", asked)),
     long("long-tests", "the tests again, optimized, with many more cases a property", long_tests),
+    long("fuzz", "the decoders of what servers send, a minute each", fuzz),
     long("verify", "resume equivalence of the default configuration, many cases", verify),
 ];
 
@@ -70,6 +73,12 @@ fn alone(_: &Asked) -> Result<Outcome> {
     for package in layers::packages()? {
         cargo(["check", "--quiet", "-p", &package]).run().context("a crate does not build alone")?;
     }
+    Ok(Outcome::Passed)
+}
+
+/// Optional features, which nothing else turns on.
+fn features(_: &Asked) -> Result<Outcome> {
+    cargo(["clippy", "-p", "respool-cli", "--features", "tls", "--", "-D", "warnings"]).run()?;
     Ok(Outcome::Passed)
 }
 
@@ -111,6 +120,11 @@ fn data(kind: &str, asked: &Asked) -> Result<Outcome> {
 fn long_tests(_: &Asked) -> Result<Outcome> {
     let tests = cargo(["test", "--release", "--workspace", "--all-targets", "--no-fail-fast"]);
     tests.env("PROPTEST_CASES", LONG_CASES).run()?;
+    Ok(Outcome::Passed)
+}
+
+fn fuzz(_: &Asked) -> Result<Outcome> {
+    crate::fuzz::run("60")?;
     Ok(Outcome::Passed)
 }
 
