@@ -5,7 +5,7 @@ use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use crate::config::PolicyKind;
+use crate::config::{PolicyKind, SyncMode};
 
 /// Runs multi-turn, tool-calling LLM rollouts that can be interrupted at any token.
 #[derive(Debug, Parser)]
@@ -85,6 +85,9 @@ pub(crate) struct PaceArgs {
     /// resumes.
     #[arg(long, value_name = "DURATION", value_parser = positive_duration, env = "RESPOOL_WEIGHT_SYNC_EVERY")]
     pub(crate) weight_sync_every: Option<Duration>,
+    /// What happens to running generations meanwhile [default: abort].
+    #[arg(long, value_enum, env = "RESPOOL_WEIGHT_SYNC_MODE")]
+    pub(crate) weight_sync_mode: Option<SyncMode>,
 }
 
 /// `respool resume`.

@@ -20,7 +20,7 @@ mod services;
 
 pub(crate) use model::ModelSection;
 pub(crate) use policy::{PolicyKind, PolicySection};
-pub(crate) use run::RunSection;
+pub(crate) use run::{RunSection, SyncMode};
 pub(crate) use servers::ServersSection;
 pub(crate) use services::{InteractionSection, RewardSection, ToolsSection};
 

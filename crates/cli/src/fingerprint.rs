@@ -58,6 +58,7 @@ fn agent_loop(config: &Config) -> anyhow::Result<Fingerprint> {
     config.model.path = None; // the dialect's fingerprint is of its content
     config.run.concurrency = None;
     config.run.weight_sync_every = None;
+    config.run.weight_sync_mode = None;
     config.run.tool_interrupt_deadline = None;
     config.run.stream_timeout = None;
     config.servers = ServersSection::default(); // which servers, and where, may change

@@ -51,10 +51,11 @@ impl Plan {
 
     /// Changes how fast it runs, where the flags say something.
     pub(crate) fn set_pace(&mut self, pace: &PaceArgs) {
-        let PaceArgs { concurrency, token_latency, weight_sync_every } = pace;
+        let PaceArgs { concurrency, token_latency, weight_sync_every, weight_sync_mode } = pace;
         let (run, policy) = (&mut self.config.run, &mut self.config.policy);
         run.concurrency = concurrency.and_then(NonZeroU32::new).or(run.concurrency).or(NonZeroU32::new(64));
         run.weight_sync_every = weight_sync_every.or(run.weight_sync_every);
+        run.weight_sync_mode = weight_sync_mode.or(run.weight_sync_mode);
         policy.token_latency = token_latency.or(policy.token_latency).or(Some(Duration::from_millis(5)));
     }
 

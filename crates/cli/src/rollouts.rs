@@ -4,6 +4,7 @@ use std::{collections::HashMap, pin::pin, sync::Arc, time::Duration};
 
 use respool_core::PolicyVersion;
 use respool_format::FailureRecord;
+use respool_llm::WeightSync;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +27,7 @@ pub(crate) struct Conditions {
     /// Rollouts at a time.
     pub(crate) concurrency: usize,
     pub(crate) weight_sync_every: Option<Duration>,
+    pub(crate) weight_sync_mode: WeightSync,
     /// The policy version at the start.
     pub(crate) version: PolicyVersion,
     /// Name of the task file, for failures.

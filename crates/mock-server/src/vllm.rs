@@ -43,8 +43,38 @@ pub(crate) async fn answer(context: Context, call: Call) -> Result<Reply, Cut> {
         (method, path) if context.shared.config.development_mode => {
             Ok(control(&context, &call, method, path).await)
         }
-        _ => Ok(not_found()),
+        (_, path) => Ok(no_such(path, &ROUTES)),
     }
+}
+
+/// The routes that are always there.
+const ROUTES: [&str; 7] = [
+    "/inference/v1/generate",
+    "/v1/completions",
+    "/inference/v1/abort_requests",
+    "/v1/models",
+    "/version",
+    "/health",
+    "/load",
+];
+
+/// The routes of the development mode.
+const DEVELOPMENT_ROUTES: [&str; 7] = [
+    "/pause",
+    "/resume",
+    "/is_paused",
+    "/abort_requests",
+    "/update_weight_version",
+    "/weight_info",
+    "/reset_prefix_cache",
+];
+
+/// A route that is there has another method; clients find out so what a server can do.
+fn no_such(path: &str, routes: &[&str]) -> Reply {
+    if routes.contains(&path) {
+        return reply::json(StatusCode::METHOD_NOT_ALLOWED, &json!({ "detail": "Method Not Allowed" }));
+    }
+    not_found()
 }
 
 async fn generate(context: Context, asked: request::Asked) -> Result<Reply, Cut> {
@@ -79,7 +109,7 @@ async fn control(context: &Context, call: &Call, method: &str, path: &str) -> Re
         },
         ("GET", "/weight_info") => ok(&json!({ "weight_version": *context.life.current_label() })),
         ("POST", "/reset_prefix_cache") => ok(&json!({ "success": true })),
-        _ => not_found(),
+        _ => no_such(path, &[ROUTES, DEVELOPMENT_ROUTES].concat()),
     }
 }
 

@@ -44,6 +44,7 @@ pub(super) async fn run(ready: Ready, jobs: Vec<Job>) -> anyhow::Result<ExitCode
     let conditions = Conditions {
         concurrency: plan.concurrency(),
         weight_sync_every: plan.config.run.weight_sync_every,
+        weight_sync_mode: plan.config.run.weight_sync_mode.unwrap_or_default().into(),
         version,
         file: plan.tasks.display().to_string(),
         stop: signals::listen()?,

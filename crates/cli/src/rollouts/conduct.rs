@@ -6,7 +6,6 @@ use anyhow::{Context, anyhow};
 use respool_core::PolicyVersion;
 use respool_llm::WeightSync;
 use tokio::time::MissedTickBehavior;
-use tokio_util::sync::CancellationToken;
 
 use super::Conditions;
 use crate::{setup::Setup, stats::Stats};
@@ -15,7 +14,7 @@ use crate::{setup::Setup, stats::Stats};
 /// rollout runs, and none will.
 pub(super) async fn conduct(setup: &Arc<Setup>, conditions: &Conditions) -> anyhow::Result<()> {
     let result = match conditions.weight_sync_every {
-        Some(every) => sync_until(setup, every, conditions.version, &conditions.stop).await,
+        Some(every) => sync_until(setup, every, conditions).await,
         None => {
             conditions.stop.cancelled().await;
             Ok(())
@@ -26,32 +25,33 @@ pub(super) async fn conduct(setup: &Arc<Setup>, conditions: &Conditions) -> anyh
     result
 }
 
-async fn sync_until(
-    setup: &Setup,
-    every: Duration,
-    mut version: PolicyVersion,
-    stop: &CancellationToken,
-) -> anyhow::Result<()> {
+async fn sync_until(setup: &Setup, every: Duration, conditions: &Conditions) -> anyhow::Result<()> {
+    let mut version = conditions.version;
     let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             biased;
-            () = stop.cancelled() => return Ok(()),
+            () = conditions.stop.cancelled() => return Ok(()),
             _ = ticks.tick() => {}
         }
         version = PolicyVersion(version.0 + 1);
-        sync(setup, version).await.with_context(|| format!("weight sync to version {version}"))?;
+        sync(setup, version, conditions.weight_sync_mode)
+            .await
+            .with_context(|| format!("weight sync to version {version}"))?;
         Stats::add(&setup.stats.syncs);
     }
 }
 
-/// Interrupt everything, stop sampling, take the new version, let everything go on.
-async fn sync(setup: &Setup, version: PolicyVersion) -> anyhow::Result<()> {
+/// Stop sampling, take the new version, let everything go on. With `abort` the rollouts are
+/// interrupted first, and go on from where they were.
+async fn sync(setup: &Setup, version: PolicyVersion, mode: WeightSync) -> anyhow::Result<()> {
     let of = |what: &'static str| move |fault| anyhow!("{what}: {fault}");
-    setup.worker.interrupt();
-    setup.worker.idle().await;
-    let changed = match setup.servers.pause(WeightSync::Abort).await {
+    if mode == WeightSync::Abort {
+        setup.worker.interrupt();
+        setup.worker.idle().await;
+    }
+    let changed = match setup.servers.pause(mode).await {
         Ok(()) => setup.worker.resume(version).await.map_err(of("new version")),
         Err(fault) => Err(of("pause")(fault)),
     };
