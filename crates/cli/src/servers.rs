@@ -26,8 +26,12 @@ const PROMPT: &str = "The capital of France is";
 pub(crate) type Checked = Result<(HttpServer, Report), ClientError>;
 
 /// Asks every server what it is. Without a model folder nothing is known of its vocabulary.
-pub(crate) async fn check(section: &ServersSection, dialect: Option<&HfDialect>) -> Vec<Checked> {
-    let expected = expectations(section, dialect);
+pub(crate) async fn check(
+    section: &ServersSection,
+    dialect: Option<&HfDialect>,
+    model: Option<&Path>,
+) -> Vec<Checked> {
+    let expected = expectations(section, dialect, model);
     let checks = section
         .urls
         .iter()
@@ -51,7 +55,7 @@ pub(crate) async fn pool(
         .map_err(|reason| anyhow!("[sampling]: {reason}"))?;
     let pool = Pool::new(section.pool.clone(), wire_ids()?, seed, version);
     let (mut unfit, mut contexts) = (Vec::new(), Vec::new());
-    for checked in check(section, Some(dialect)).await {
+    for checked in check(section, Some(dialect), config.model.path.as_deref()).await {
         match checked {
             Ok((server, report)) => {
                 report.notes.iter().for_each(|note| screen::warn(&format!("{}: {note}", report.url)));
@@ -72,10 +76,12 @@ pub(crate) async fn pool(
     }
 }
 
-fn expectations(section: &ServersSection, dialect: Option<&HfDialect>) -> Expectations {
+fn expectations(section: &ServersSection, dialect: Option<&HfDialect>, model: Option<&Path>) -> Expectations {
     let mut expected = Expectations { model: section.model.clone(), ..Expectations::default() };
     if let Some(dialect) = dialect {
-        expected.vocab_size = Some(dialect.vocab_size());
+        // Models have more rows than their tokenizers have tokens, and may sample one of them.
+        let rows = model.and_then(rows_of_model).unwrap_or_default();
+        expected.vocab_size = Some(dialect.vocab_size().max(rows));
         // A text that cannot be tokenized is told of when a task needs it.
         if let Ok(ids) = dialect.encode_text(PROMPT) {
             expected.prompt_ids = ids;
@@ -83,6 +89,14 @@ fn expectations(section: &ServersSection, dialect: Option<&HfDialect>) -> Expect
         }
     }
     expected
+}
+
+/// The vocabulary's size as the model's own `config.json` says, where there is one.
+fn rows_of_model(folder: &Path) -> Option<u32> {
+    let text = std::fs::read(folder.join("config.json")).ok()?;
+    let config: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    let size = config.get("vocab_size").or_else(|| config.get("text_config")?.get("vocab_size"))?;
+    size.as_u64().and_then(|size| u32::try_from(size).ok())
 }
 
 const fn engine_choice(name: EngineName) -> EngineChoice {
@@ -101,11 +115,9 @@ fn wire_ids() -> anyhow::Result<WireIds> {
 }
 
 /// The dialect of a configuration, where it names a model folder.
-pub(crate) fn given_dialect(config: &Config, model: Option<&Path>) -> anyhow::Result<Option<HfDialect>> {
-    let mut config = config.clone();
-    config.model.path = model.map(Path::to_owned).or(config.model.path);
+pub(crate) fn given_dialect(config: &Config) -> anyhow::Result<Option<HfDialect>> {
     match config.model.path {
-        Some(_) => crate::setup::load_dialect(&config, 0).map(Some),
+        Some(_) => crate::setup::load_dialect(config, 0).map(Some),
         None => Ok(None),
     }
 }

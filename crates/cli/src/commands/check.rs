@@ -18,8 +18,10 @@ pub(super) fn command(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     if config.servers.urls.is_empty() {
         bail!("no server to check; name one with --server URL, or in the configuration as servers.urls");
     }
-    let dialect = servers::given_dialect(&config, args.model.as_deref())?;
-    let checked = runtime()?.block_on(servers::check(&config.servers, dialect.as_ref()));
+    config.model.path = args.model.clone().or(config.model.path);
+    let dialect = servers::given_dialect(&config)?;
+    let model = config.model.path.as_deref();
+    let checked = runtime()?.block_on(servers::check(&config.servers, dialect.as_ref(), model));
     let mut code = ExitCode::SUCCESS;
     for (url, checked) in config.servers.urls.iter().zip(&checked) {
         if checked.is_err() {
