@@ -2,7 +2,7 @@
 
 use std::task::{Context, Poll};
 
-use ::metrics::{Counter, Gauge, counter, gauge, histogram};
+use ::metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use respool_core::{Class, Fault, GenerateEvent};
@@ -20,6 +20,7 @@ use crate::{Call, Observer, Response};
 /// | `respool_in_flight` | calls whose response is still running |
 /// | `respool_latency_seconds` | from call to the response's end, dropped calls too |
 /// | `respool_first_token_seconds` | from call to the first token |
+/// | `respool_inter_token_seconds` | time for each further token: from delta to delta, by the delta's tokens |
 /// | `respool_tokens_total` | sampled tokens that arrived |
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MetricsLayer;
@@ -75,7 +76,15 @@ struct Counted {
     started: Instant,
     in_flight: Gauge,
     /// Registered with the first token.
-    tokens: Option<Counter>,
+    tokens: Option<Tokens>,
+}
+
+/// What is counted from the first token on.
+struct Tokens {
+    count: Counter,
+    gaps: Histogram,
+    /// When the last ones came.
+    last: Instant,
 }
 
 impl Counted {
@@ -85,6 +94,23 @@ impl Counted {
         in_flight.increment(1.0);
         Self { kind, started: Instant::now(), in_flight, tokens: None }
     }
+
+    fn first_came(&self, count: usize) -> Tokens {
+        let last = Instant::now();
+        histogram!("respool_first_token_seconds", "kind" => self.kind).record(last - self.started);
+        let tokens = counter!("respool_tokens_total", "kind" => self.kind);
+        tokens.increment(count as u64);
+        Tokens { count: tokens, gaps: histogram!("respool_inter_token_seconds", "kind" => self.kind), last }
+    }
+}
+
+impl Tokens {
+    fn came(&mut self, count: usize) {
+        let now = Instant::now();
+        self.gaps.record((now - self.last).as_secs_f64() / count as f64);
+        self.last = now;
+        self.count.increment(count as u64);
+    }
 }
 
 impl Observer for Counted {
@@ -93,11 +119,11 @@ impl Observer for Counted {
         if delta.tokens.is_empty() {
             return;
         }
-        let tokens = self.tokens.get_or_insert_with(|| {
-            histogram!("respool_first_token_seconds", "kind" => self.kind).record(self.started.elapsed());
-            counter!("respool_tokens_total", "kind" => self.kind)
-        });
-        tokens.increment(delta.tokens.len() as u64);
+        let count = delta.tokens.len();
+        match &mut self.tokens {
+            Some(tokens) => tokens.came(count),
+            None => self.tokens = Some(self.first_came(count)),
+        }
     }
 
     fn failed(&mut self, fault: &Fault) {

@@ -48,6 +48,7 @@ fn a_generation_counts_its_tokens() {
     let expected = [
         "first_token_seconds 1 samples",
         "in_flight 0",
+        "inter_token_seconds 1 samples",
         "latency_seconds 1 samples",
         "requests_total 1",
         "tokens_total 3",
