@@ -6,10 +6,12 @@
 //! repeats, what is known is passed over: memory is used for what is new.
 
 mod event;
+mod repeated;
 
 use respool_core::{Logprob, Token};
 
 use self::event::{Event, EventSeed, Skip, Tail, Triple};
+use self::repeated::Before;
 use super::json::read;
 use super::label::Labels;
 use super::{Decoded, Malformed, ServerError, WireFinish};
@@ -19,6 +21,8 @@ use super::{Decoded, Malformed, ServerError, WireFinish};
 pub struct SglangDecoder {
     /// Tokens that were given out.
     seen: usize,
+    /// The last one of them.
+    last: Option<Token>,
     /// The lists that were found to repeat what came before.
     repeats: Repeats,
     request_id: Option<String>,
@@ -76,11 +80,16 @@ impl SglangDecoder {
             Ok(finish) => finish,
             Err(error) => return Ok(Err(error)),
         };
+        let mut event = event;
+        if let Err(error) = (Before { seen: self.seen, last: self.last }).drop_repeated(&mut event) {
+            return Ok(Err(error));
+        }
         let (tokens, logprobs) = match self.new_tokens(&event, finish.as_ref())? {
             Ok(new) => new,
             Err(error) => return Ok(Err(error)),
         };
         self.seen += tokens.len();
+        self.last = tokens.last().copied().or(self.last);
         if self.request_id.is_none() {
             self.request_id = event.request_id.map(|id| id.0.into_owned());
         }

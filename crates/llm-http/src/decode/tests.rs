@@ -53,6 +53,30 @@ fn event(ids: &str, total: &str, logprobs: &str, finish: &str) -> String {
 }
 
 #[test]
+fn a_last_token_that_comes_twice_is_taken_once() {
+    let stop = r#"{"type":"stop","matched":7}"#;
+    let first = event("[5]", "1", "[[-1,5,null]]", "null");
+    // With everything before it, and alone; also where the list of log-probabilities has it once.
+    for last in [
+        event("[5,6,7,7]", "3", "[[-1,5,null],[-2,6,null],[-3,7,null],[-3,7,null]]", stop),
+        event("[6,7,7]", "3", "[[-2,6,null],[-3,7,null],[-3,7,null]]", stop),
+        event("[5,6,7,7]", "3", "[[-1,5,null],[-2,6,null],[-3,7,null]]", stop),
+    ] {
+        check(sglang(), &[&first, &last], &[5, 6, 7], &[-1.0, -2.0, -3.0]);
+    }
+    check(sglang(), &[&event("[7,7]", "1", "[[-3,7,null],[-3,7,null]]", stop)], &[7], &[-3.0]);
+    // The last token of the event before is no new one.
+    let overlaps = event("[5,6,7]", "3", "[[-1,5,null],[-2,6,null],[-3,7,null]]", stop);
+    let two = event("[4,5]", "2", "[[-4,4,null],[-1,5,null]]", "null");
+    let overlaps = overlaps.replace("\"completion_tokens\":3", "\"completion_tokens\":4");
+    check(sglang(), &[&two, &overlaps], &[4, 5, 6, 7], &[-4.0, -1.0, -2.0, -3.0]);
+    let either = event("[5,6,6]", "4", "[[-1,5,null],[-2,6,null],[-2,6,null]]", stop);
+    check_malformed(sglang(), &[&two, &either], ErrorKind::InvalidResponse, "cannot be told");
+    let other = event("[5,6,7,8]", "3", "[]", stop);
+    check_malformed(sglang(), &[&first, &other], ErrorKind::InvalidResponse, "completion_tokens is 3");
+}
+
+#[test]
 fn counts_tokens_of_cumulative_and_of_incremental_streams() {
     let first = event("[5]", "1", "[[-0.5,5,null]]", "null");
     let cumulative = event("[5,6,7]", "3", "[[-0.5,5,null],[-1.5,6,null],[-2.5,7,\"x\"]]", "null");
