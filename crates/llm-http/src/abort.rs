@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Fuse};
@@ -12,6 +13,10 @@ use tokio::time::Sleep;
 
 use crate::transport::Key;
 use crate::{Api, server::Shared};
+
+/// How many aborts are on their way to one server at a time. Each needs a connection, and where
+/// thousands of streams are aborted at once there are no thousands of connections more.
+pub(crate) const ABORTS: usize = 32;
 
 /// Names a request that may be running, and stops it if nobody waits for it any more.
 #[derive(Debug)]
@@ -70,27 +75,25 @@ impl Drop for AbortGuard {
     }
 }
 
-/// An abort that was asked for.
+/// An abort that was asked for. Makes the call, and is ready when the stream had its time to end.
 pub(crate) struct Aborting {
     call: Fuse<BoxFuture<'static, ()>>,
     grace: Pin<Box<Sleep>>,
 }
 
-impl Aborting {
-    /// Makes the call, and is ready when the stream had its time to end.
-    pub(crate) async fn grace_over(&mut self) {
-        loop {
-            tokio::select! {
-                // What it answers says nothing: engines answer 200 for requests that they do not know.
-                () = &mut self.call => {}
-                () = &mut self.grace => return,
-            }
-        }
+impl Future for Aborting {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        // What it answers says nothing: engines answer 200 for requests that they do not know.
+        let _ = self.call.poll_unpin(cx);
+        self.grace.poll_unpin(cx)
     }
 }
 
 /// Tells the server to stop these; no answer of it counts.
 async fn abort_call(server: Arc<Shared>, ids: Vec<String>) {
+    let Ok(_turn) = server.aborts.acquire().await else { return };
     let limit = server.settings.control_timeout;
     let attempts: &[&str] = match server.api {
         Api::SglangGenerate => &["/abort_request"],

@@ -12,9 +12,10 @@ use hyper::body::Incoming;
 use respool_core::{Fault, GenerateFinish, GenerateRequest, PolicyVersion};
 use respool_llm::{ControlFuture, Controls, LlmServer, Load, ServerCall, WeightSync};
 use respool_stack::GenerateStream;
+use tokio::sync::Semaphore;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use crate::abort::{AbortGuard, Aborting};
+use crate::abort::{ABORTS, AbortGuard, Aborting};
 use crate::answer::{Answer, Facts, Prompt, server_error};
 use crate::encode::{Envelope, encode};
 use crate::stream::{ClientStream, Generation};
@@ -52,6 +53,8 @@ pub(crate) struct Shared {
     pub(crate) last_version: AtomicU64,
     /// Whether it holds running requests.
     pub(crate) is_holding: AtomicBool,
+    /// Each abort that is on its way has one.
+    pub(crate) aborts: Semaphore,
 }
 
 /// An SGLang or vLLM server. Clones are the same server.
@@ -93,6 +96,7 @@ impl HttpServer {
             controls,
             last_version,
             is_holding,
+            aborts: Semaphore::new(ABORTS),
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -103,6 +107,20 @@ impl HttpServer {
         self.shared.api
     }
 
+    /// The body that is sent for a request under this wire id while this version is in force, for
+    /// those who want to see or measure it. Nothing is sent.
+    ///
+    /// # Errors
+    /// If the request cannot be written.
+    pub fn request_body(
+        &self,
+        request: &GenerateRequest,
+        id: &str,
+        version: PolicyVersion,
+    ) -> Result<Vec<u8>, ClientError> {
+        self.shared.body(request, id, version)
+    }
+
     /// Asks for tokens, once. The future is ready when the answer begins, or when there is none:
     /// with an error, or with a stream that only ends.
     ///
@@ -110,7 +128,7 @@ impl HttpServer {
     /// If the request is refused, by us or by the server, or the connection breaks.
     pub async fn stream(&self, call: ServerCall) -> Result<ClientStream, ClientError> {
         match self.open(call).await? {
-            Opened::Running(generation) => Ok(ClientStream::new(*generation)),
+            Opened::Running(generation) => Ok(ClientStream::new(generation)),
             Opened::Ended(finish) => Ok(ClientStream::ended(finish)),
         }
     }
@@ -183,10 +201,7 @@ impl Shared {
     ) -> Result<Option<Sent>, ClientError> {
         let request = &call.request;
         let id = call.ids.next(request.rollout, request.effect.turn);
-        let envelope =
-            Envelope { id: &id, model: self.model.as_deref(), version: noted, settings: &self.settings };
-        let body = encode(self.api, request, envelope)
-            .map_err(|error| self.transport.error(ErrorKind::Refused, error.to_string()))?;
+        let body = self.body(request, &id, noted)?;
         let session = request.rollout.to_string();
         let mut guard = AbortGuard::new(self.clone(), id);
         let mut response = Box::pin(self.transport.generate(self.api.path(), body, &session));
@@ -208,11 +223,22 @@ impl Shared {
                 let late = tokio::select! {
                     biased;
                     response = response => response.ok(),
-                    () = aborting.grace_over() => None,
+                    () = &mut aborting => None,
                 };
                 Ok(late.map(|response| Sent { guard, aborting: Some(aborting), response }))
             }
         }
+    }
+
+    fn body(
+        &self,
+        request: &GenerateRequest,
+        id: &str,
+        version: PolicyVersion,
+    ) -> Result<Vec<u8>, ClientError> {
+        let envelope = Envelope { id, model: self.model.as_deref(), version, settings: &self.settings };
+        encode(self.api, request, envelope)
+            .map_err(|error| self.transport.error(ErrorKind::Refused, error.to_string()))
     }
 
     /// Refuses what would do harm: to the server, or to the data.

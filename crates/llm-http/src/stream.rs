@@ -1,16 +1,14 @@
 //! A running generation.
 
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream::BoxStream;
-use futures_util::{Stream, StreamExt};
+use futures_util::{FutureExt, Stream};
 use http::Response;
 use http::header::CONTENT_TYPE;
-use http_body_util::BodyExt;
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use respool_core::{GenerateEvent, GenerateFinish};
 use tokio::time::Sleep;
 use tokio_util::sync::WaitForCancellationFutureOwned;
@@ -27,23 +25,24 @@ const LINGER: Duration = Duration::from_millis(50);
 /// The events of a generation. It ends after [`GenerateEvent::Ended`] or an error. Dropping it
 /// closes the connection and tells the server to stop, without waiting.
 pub struct ClientStream {
-    events: BoxStream<'static, Result<GenerateEvent, ClientError>>,
+    state: State,
+}
+
+enum State {
+    Running(Box<Generation>),
+    /// There is only an end.
+    Ending(GenerateFinish),
+    Over,
 }
 
 impl ClientStream {
     /// A generation that ended before it gave a token.
-    pub(crate) fn ended(finish: GenerateFinish) -> Self {
-        let ended = futures_util::future::ready(Ok(GenerateEvent::Ended(finish)));
-        Self { events: futures_util::stream::once(ended).boxed() }
+    pub(crate) const fn ended(finish: GenerateFinish) -> Self {
+        Self { state: State::Ending(finish) }
     }
 
-    pub(crate) fn new(generation: Generation) -> Self {
-        let step = async |mut running: Option<Generation>| {
-            let item = running.as_mut()?.next().await;
-            let is_last = matches!(item, Err(_) | Ok(GenerateEvent::Ended(_)));
-            Some((item, if is_last { None } else { running }))
-        };
-        Self { events: futures_util::stream::unfold(Some(generation), step).boxed() }
+    pub(crate) const fn new(generation: Box<Generation>) -> Self {
+        Self { state: State::Running(generation) }
     }
 }
 
@@ -57,7 +56,15 @@ impl Stream for ClientStream {
     type Item = Result<GenerateEvent, ClientError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.events.poll_next_unpin(cx)
+        let item = match &mut self.state {
+            State::Over => return Poll::Ready(None),
+            State::Ending(finish) => Ok(GenerateEvent::Ended(finish.clone())),
+            State::Running(generation) => ready!(generation.poll_next(cx)),
+        };
+        if matches!(item, Err(_) | Ok(GenerateEvent::Ended(_))) {
+            self.state = State::Over;
+        }
+        Poll::Ready(Some(item))
     }
 }
 
@@ -76,14 +83,6 @@ enum Step {
     Abort,
     GraceOver,
     Lingered,
-}
-
-/// Ready when that time is over; never without one.
-async fn elapsed(alarm: Option<&mut Pin<Box<Sleep>>>) {
-    match alarm {
-        Some(alarm) => alarm.await,
-        None => std::future::pending().await,
-    }
 }
 
 /// An answer that has begun.
@@ -130,21 +129,25 @@ impl Generation {
 
     /// The next event; after `Ended` or an error there is none.
     pub(crate) async fn next(&mut self) -> Result<GenerateEvent, ClientError> {
+        std::future::poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<GenerateEvent, ClientError>> {
         loop {
             if let Some(event) = self.answer.next_event() {
-                return Ok(event);
+                return Poll::Ready(Ok(event));
             }
             if let Some(broken) = &self.over {
                 if let Some(versions) = self.answer.versions() {
-                    return Ok(versions);
+                    return Poll::Ready(Ok(versions));
                 }
                 let end = self.answer.end(self.aborting.is_some(), broken);
                 if end.is_ok() {
                     self.guard.disarm();
                 }
-                return end;
+                return Poll::Ready(end);
             }
-            let step = self.step().await;
+            let step = ready!(self.poll_step(cx));
             self.take(step);
         }
     }
@@ -154,28 +157,22 @@ impl Generation {
         &self.answer
     }
 
-    async fn step(&mut self) -> Step {
-        let frame = async {
-            match self.body.frame().await {
+    /// What has arrived comes first: nothing else is looked at while there is something to read.
+    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
+            return Poll::Ready(match frame {
                 Some(Ok(frame)) => Step::Bytes(frame.into_data().unwrap_or_default()),
                 Some(Err(error)) => Step::Over(Some(format!("the connection broke ({})", causes(&error)))),
                 None => Step::Over(None),
-            }
-        };
-        let has_finished = self.linger.is_some();
-        let lingered = elapsed(self.linger.as_mut());
-        match &mut self.aborting {
-            None => tokio::select! {
-                biased;
-                () = &mut self.cancelled, if !has_finished => Step::Abort,
-                step = frame => step,
-                () = lingered => Step::Lingered,
-            },
-            Some(aborting) => tokio::select! {
-                biased;
-                step = frame => step,
-                () = lingered => Step::Lingered,
-                () = aborting.grace_over() => Step::GraceOver,
+            });
+        }
+        match (&mut self.linger, &mut self.aborting) {
+            (None, None) => self.cancelled.poll_unpin(cx).map(|()| Step::Abort),
+            (Some(linger), None) => linger.poll_unpin(cx).map(|()| Step::Lingered),
+            (None, Some(aborting)) => aborting.poll_unpin(cx).map(|()| Step::GraceOver),
+            (Some(linger), Some(aborting)) => match linger.poll_unpin(cx) {
+                Poll::Ready(()) => Poll::Ready(Step::Lingered),
+                Poll::Pending => aborting.poll_unpin(cx).map(|()| Step::GraceOver),
             },
         }
     }
@@ -220,7 +217,7 @@ impl Generation {
         self.guard.name(self.answer.request_id());
         if self.answer.has_failed() {
             // Nothing good comes any more; what was given stays.
-            self.over = Some("the answer failed".to_owned());
+            self.over = Some("the answer is over".to_owned());
         } else if (is_done || self.answer.is_over()) && self.linger.is_none() {
             self.linger = Some(Box::pin(tokio::time::sleep(LINGER)));
         }

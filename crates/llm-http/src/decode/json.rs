@@ -24,8 +24,22 @@ where
     read_strictly(seed, spare).map_err(|error| malformed(&error, text))
 }
 
-fn read_strictly<'a, S: DeserializeSeed<'a>>(seed: S, text: &'a [u8]) -> serde_json::Result<S::Value> {
-    let mut deserializer = serde_json::Deserializer::from_slice(text);
+fn read_strictly<'a, S: DeserializeSeed<'a> + Copy>(seed: S, text: &'a [u8]) -> serde_json::Result<S::Value> {
+    // Looked at once as a whole, rather than string by string.
+    match str::from_utf8(text) {
+        Ok(text) => read_to_end(seed, serde_json::Deserializer::from_str(text)),
+        Err(_) => read_to_end(seed, serde_json::Deserializer::from_slice(text)),
+    }
+}
+
+fn read_to_end<'a, S, R>(
+    seed: S,
+    mut deserializer: serde_json::Deserializer<R>,
+) -> serde_json::Result<S::Value>
+where
+    S: DeserializeSeed<'a>,
+    R: serde_json::de::Read<'a>,
+{
     let value = seed.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(value)

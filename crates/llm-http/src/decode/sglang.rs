@@ -84,7 +84,7 @@ impl SglangDecoder {
         if let Err(error) = (Before { seen: self.seen, last: self.last }).drop_repeated(&mut event) {
             return Ok(Err(error));
         }
-        let (tokens, logprobs) = match self.new_tokens(&event, finish.as_ref())? {
+        let (tokens, logprobs) = match self.new_tokens(&mut event, finish.as_ref())? {
             Ok(new) => new,
             Err(error) => return Ok(Err(error)),
         };
@@ -105,7 +105,7 @@ impl SglangDecoder {
 
     fn new_tokens(
         &mut self,
-        event: &Event<'_>,
+        event: &mut Event<'_>,
         finish: Option<&WireFinish>,
     ) -> Result<Result<New, Malformed>, Short> {
         let listed = event.ids.as_ref().map_or(0, |ids| ids.total);
@@ -133,14 +133,19 @@ impl SglangDecoder {
             self.repeats.ids |= listed == total;
             self.repeats.logprobs |= with_logprobs == total;
         }
-        let ids = match (&event.ids, &event.logprobs) {
-            (Some(ids), _) => ids.last(new)?.to_vec(),
-            (None, Some(triples)) => triples.last(new)?.iter().map(|triple| triple.token).collect(),
+        let (ids, triples) = (event.ids.take(), event.logprobs.take());
+        let has_ids = ids.is_some();
+        let ids = match (ids, &triples) {
+            (Some(ids), _) => ids.last(new)?,
+            (None, Some(triples)) => {
+                let start = triples.items.len().checked_sub(new).ok_or(Short)?;
+                triples.items[start..].iter().map(|triple| triple.token).collect()
+            }
             (None, None) => return Ok(Err(Malformed::missing_ids("output_ids"))),
         };
-        let logprobs = match &event.logprobs {
+        let logprobs = match triples {
             None => Ok(vec![Logprob::MISSING; new]),
-            Some(triples) if event.ids.is_some() && ![listed, total, new].contains(&triples.total) => {
+            Some(triples) if has_ids && ![listed, total, new].contains(&triples.total) => {
                 let found = triples.total;
                 Err(Malformed::invalid(format!("{found} log-probabilities for {listed} of {total} tokens")))
             }
@@ -161,22 +166,22 @@ fn short() -> Malformed {
 
 impl<T> Tail<T> {
     /// The last `n` entries.
-    fn last(&self, n: usize) -> Result<&[T], Short> {
-        self.items.len().checked_sub(n).map(|start| &self.items[start..]).ok_or(Short)
+    fn last(self, n: usize) -> Result<Vec<T>, Short> {
+        let mut items = self.items;
+        let known = items.len().checked_sub(n).ok_or(Short)?;
+        items.drain(..known);
+        Ok(items)
     }
 }
 
 /// The log-probabilities of these tokens; each one names its token.
-fn paired(ids: &[Token], triples: &[Triple]) -> Result<Vec<Logprob>, Malformed> {
-    let pairs = ids.iter().zip(triples).enumerate();
-    let checked = pairs.map(|(at, (&id, triple))| {
-        if triple.token == id {
-            return Ok(triple.logprob);
-        }
-        let other = triple.token;
-        Err(Malformed::invalid(format!("new token {at} is {id}, its log-probability is of {other}")))
-    });
-    checked.collect()
+fn paired(ids: &[Token], triples: Vec<Triple>) -> Result<Vec<Logprob>, Malformed> {
+    let other = ids.iter().zip(&triples).position(|(&id, triple)| triple.token != id);
+    if let Some(at) = other {
+        let (id, other) = (ids[at], triples[at].token);
+        return Err(Malformed::invalid(format!("new token {at} is {id}, its log-probability is of {other}")));
+    }
+    Ok(triples.into_iter().map(|triple| triple.logprob).collect())
 }
 
 /// The error that an event is.

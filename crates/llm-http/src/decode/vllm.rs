@@ -51,8 +51,7 @@ struct Choice<'a> {
 /// The log-probabilities in one of two shapes.
 #[derive(Deserialize)]
 struct Logprobs<'a> {
-    #[serde(borrow)]
-    content: Option<Vec<Entry<'a>>>,
+    content: Option<Vec<Named>>,
     token_logprobs: Option<Vec<Value>>,
     #[serde(borrow)]
     tokens: Option<Vec<TokenText<'a>>>,
@@ -65,6 +64,19 @@ struct Entry<'a> {
     #[serde(borrow)]
     token: Option<TokenText<'a>>,
     logprob: Value,
+}
+
+/// A log-probability, and its token if that is named.
+struct Named {
+    name: Option<Token>,
+    logprob: Logprob,
+}
+
+impl<'de> Deserialize<'de> for Named {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Entry { token_id, token, logprob } = Entry::deserialize(deserializer)?;
+        Ok(Self { name: token_id.or_else(|| token?.id()), logprob: logprob.0 })
+    }
 }
 
 /// A token's text, unread.
@@ -128,13 +140,7 @@ fn pair(
 ) -> Result<(Vec<Token>, Vec<Logprob>), Malformed> {
     let values = match logprobs {
         None => None,
-        Some(Logprobs { content: Some(content), .. }) => {
-            let named = |entry: Entry<'_>| {
-                let id = entry.token_id.or_else(|| entry.token?.id());
-                (id, entry.logprob.0)
-            };
-            Some(content.into_iter().map(named).collect())
-        }
+        Some(Logprobs { content: Some(content), .. }) => Some(content),
         Some(Logprobs { token_logprobs, tokens, .. }) => named_values(token_logprobs, tokens)?,
     };
     let Some(ids) = ids else { return ids_of_names(values, has_text) };
@@ -146,15 +152,13 @@ fn pair(
         let (ids, values) = (ids.len(), values.len());
         return Err(Malformed::invalid(format!("{values} log-probabilities for {ids} tokens")));
     }
-    for (at, (&id, (name, _))) in ids.iter().zip(&values).enumerate() {
-        if let Some(name) = name.filter(|&name| name != id) {
+    for (at, (&id, value)) in ids.iter().zip(&values).enumerate() {
+        if let Some(name) = value.name.filter(|&name| name != id) {
             return Err(Malformed::invalid(format!("token {at} is {id}, its log-probability is of {name}")));
         }
     }
-    Ok((ids, values.into_iter().map(|(_, value)| value).collect()))
+    Ok((ids, values.into_iter().map(|value| value.logprob).collect()))
 }
-
-type Named = (Option<Token>, Logprob);
 
 /// The lists of `/v1/completions`.
 fn named_values(
@@ -163,7 +167,7 @@ fn named_values(
 ) -> Result<Option<Vec<Named>>, Malformed> {
     let tokens = tokens.unwrap_or_default();
     let Some(values) = values else {
-        let missing = |token: TokenText<'_>| (token.id(), Logprob::MISSING);
+        let missing = |token: TokenText<'_>| Named { name: token.id(), logprob: Logprob::MISSING };
         return Ok((!tokens.is_empty()).then(|| tokens.into_iter().map(missing).collect()));
     };
     if !tokens.is_empty() && tokens.len() != values.len() {
@@ -171,7 +175,10 @@ fn named_values(
         return Err(Malformed::invalid(format!("{values} log-probabilities for {tokens} texts of tokens")));
     }
     let mut names = tokens.into_iter();
-    let named = values.into_iter().map(|value| (names.next().and_then(TokenText::id), value.0));
+    let named = values.into_iter().map(|Value(logprob)| {
+        let name = names.next().and_then(TokenText::id);
+        Named { name, logprob }
+    });
     Ok(Some(named.collect()))
 }
 
@@ -183,7 +190,7 @@ fn ids_of_names(values: Option<Vec<Named>>, has_text: bool) -> Result<(Vec<Token
         None => Ok((Vec::new(), Vec::new())),
         Some(values) if values.is_empty() && has_text => Err(missing()),
         Some(values) => {
-            let known = values.into_iter().map(|(id, value)| Some((id?, value)));
+            let known = values.into_iter().map(|Named { name, logprob }| Some((name?, logprob)));
             known.collect::<Option<Vec<_>>>().map(|pairs| pairs.into_iter().unzip()).ok_or_else(missing)
         }
     }
