@@ -8,7 +8,9 @@ use std::{
 
 use futures_core::Stream;
 use futures_util::{StreamExt, future, stream};
-use respool_core::{EffectId, Event, Fault, GenerateEvent, GenerateFinish, GenerateRequest};
+use respool_core::{
+    EffectId, Event, Fault, GenerateEvent, GenerateFinish, GenerateRequest, PolicyVersion,
+};
 use respool_stack::{GenerateCall, GenerateService, GenerateStream};
 use tokio_util::sync::CancellationToken;
 use tower::{Service, ServiceExt};
@@ -21,6 +23,11 @@ pub(crate) struct Generation {
     /// Transcript length at which the next delta continues.
     at: u32,
     abort: CancellationToken,
+    /// The version of its tokens, and whether there was another one.
+    version: Option<PolicyVersion>,
+    has_two_versions: bool,
+    /// What comes after an event that had to come first.
+    last: Option<Event>,
     is_over: bool,
 }
 
@@ -39,16 +46,23 @@ impl Generation {
             Ok(stream) => stream,
             Err(fault) => Box::pin(stream::once(future::ready(Err(fault)))),
         });
-        Self { stream: Box::pin(stream), effect, at, abort, is_over: false }
+        Self { stream: Box::pin(stream), effect, at, abort, version: None, has_two_versions: false, last: None, is_over: false }
     }
 
-    fn failed(&self, fault: Fault) -> Event {
-        // A stream that breaks after we aborted it is one way of ending by the abort.
-        if self.abort.is_cancelled() {
-            Event::GenerateEnded { effect: self.effect, finish: GenerateFinish::Abort }
+    /// A stream that broke. Nobody says any more which weights sampled its tokens.
+    fn failed(&mut self, fault: Fault) -> Event {
+        let effect = self.effect;
+        // After we aborted it, that is one way of ending by the abort.
+        let end = if self.abort.is_cancelled() {
+            Event::GenerateEnded { effect, finish: GenerateFinish::Abort }
         } else {
-            Event::GenerateFailed { effect: self.effect, fault }
+            Event::GenerateFailed { effect, fault }
+        };
+        if !self.has_two_versions {
+            return end;
         }
+        self.last = Some(end);
+        Event::Versions { effect, spans: Vec::new(), uncertain: true }
     }
 
     fn event(&mut self, item: Option<Result<GenerateEvent, Fault>>) -> Event {
@@ -57,6 +71,8 @@ impl Generation {
         match item {
             Some(Ok(GenerateEvent::Delta(delta))) => {
                 let at = self.at;
+                self.has_two_versions |= self.version.is_some_and(|version| version != delta.version);
+                self.version = Some(delta.version);
                 self.at = at.saturating_add(u32::try_from(delta.tokens.len()).unwrap_or(u32::MAX));
                 Event::Sampled { effect, at, delta }
             }
@@ -96,7 +112,7 @@ impl Stream for Generation {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
         if self.is_over {
-            return Poll::Ready(None);
+            return Poll::Ready(self.last.take());
         }
         let item = ready!(self.stream.as_mut().poll_next(cx));
         Poll::Ready(Some(self.event(item)))

@@ -142,8 +142,16 @@ impl Engine {
     /// Nothing that was running answers any more: as an abort.
     pub(crate) fn leave_generation(&mut self) {
         if let Ok(turn) = self.generating() {
+            // Nobody says any more which weights sampled its tokens.
+            self.data.version_uncertain |= self.has_two_versions(turn);
             self.leave_attempt(turn, &Broken::Left);
         }
+    }
+
+    /// Whether the weights changed while the attempt was sampled, as far as its labels tell.
+    fn has_two_versions(&self, turn: Turn) -> bool {
+        let changes = self.data.transcript.version_changes();
+        changes.iter().any(|(at, _)| *at > turn.attempt_start)
     }
 
     /// R3, abort: a turn whose last token is a stop token has stopped; one without budget ends as

@@ -46,6 +46,20 @@ fn r10_reported_spans_win_also_after_the_turn() {
 }
 
 #[test]
+fn r10_an_attempt_that_was_left_amid_two_versions_is_uncertain() {
+    for (versions, uncertain) in [(vec![3], false), (vec![3, 3], false), (vec![3, 4], true)] {
+        let mut scene = Scene::new(|_| {});
+        // What came before the attempt does not matter.
+        scene.sampled_by(2, &[11]).step(Event::Resume);
+        for version in versions {
+            scene.sampled_by(version, &[12]);
+        }
+        scene.step(Event::Resume);
+        assert_eq!(scene.engine.data().version_uncertain, uncertain);
+    }
+}
+
+#[test]
 fn r10_labels_of_an_unknown_attempt_are_rejected() {
     let mut scene = Scene::new(|_| {});
     let effect = scene.effect();

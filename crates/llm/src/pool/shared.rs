@@ -44,6 +44,8 @@ pub(crate) struct Era {
     pub(crate) is_paused: bool,
     /// The epoch of the last change of version without a pause.
     pub(crate) changed_unpaused: u64,
+    /// How often the pool aborted everything.
+    pub(crate) aborts: u64,
 }
 
 impl Shared {
@@ -108,6 +110,7 @@ impl Shared {
             version: state.roster.version,
             is_paused: state.roster.pause.is_some(),
             changed_unpaused: state.changed_unpaused,
+            aborts: state.roster.aborts,
         }
     }
 }

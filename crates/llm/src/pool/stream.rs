@@ -73,7 +73,7 @@ impl Watch {
             rollout,
             abort,
             aborts: chosen.aborts,
-            labels: Labels::new(chosen.version, epoch),
+            labels: Labels::new(chosen.version, epoch, chosen.aborts),
             has_tokens: false,
             is_labelled: false,
         };

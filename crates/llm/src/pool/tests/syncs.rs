@@ -244,10 +244,13 @@ async fn labels(stream: GenerateStream) -> (Vec<u64>, bool) {
 
 #[tokio::test(start_paused = true)]
 async fn tokens_of_a_held_stream_get_the_version_of_their_moment() {
-    // When a token comes, the label that the server gives it, and the labels in the end.
-    for (between, after, expected) in
-        [(false, 0, (vec![0, 1], false)), (true, 0, (vec![0, 0, 1], true)), (false, 7, (vec![0, 7], false))]
-    {
+    // When a token comes, the label that the server gives it, and the labels in the end. The first
+    // one after the continue may have been on its way before.
+    for (between, after, expected) in [
+        (false, 0, (vec![0, 0, 1], true)),
+        (true, 0, (vec![0, 0, 0, 1], true)),
+        (false, 7, (vec![0, 7, 7], false)),
+    ] {
         let server = Fake::new("a");
         let pool = pool_with(small(), &[&server]);
         let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
@@ -264,6 +267,7 @@ async fn tokens_of_a_held_stream_get_the_version_of_their_moment() {
         pool.set_version(PolicyVersion(1)).await.unwrap();
         pool.continue_generation().await.unwrap();
         pass(delta(after, &[7])).await;
+        pass(delta(after, &[8])).await;
         server.say_all(&ended(GenerateFinish::Stop));
         drop(sender);
         let seen = futures_util::stream::unfold(receiver, async |mut seen| Some((seen.recv().await?, seen)));
@@ -284,8 +288,22 @@ async fn spans_of_the_engine_win_and_an_unpaused_change_is_a_guess() {
         server.say_all(&delta(next.0 - 1, &[5]));
         spans.into_iter().for_each(|spans| server.say_all(&Ok(spans)));
         server.say_all(&ended(GenerateFinish::Stop));
-        assert_eq!(labels(stream).await, (vec![next.0], is_guess));
+        assert_eq!(labels(stream).await, (vec![next.0 - 1], is_guess));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_read_of_an_aborted_stream_after_the_change_is_old() {
+    let server = Fake::new("a");
+    let pool = pool_with(small(), &[&server]);
+    let stream = open(&pool, 1).await.unwrap();
+    for token in [5, 6, 7] {
+        server.say_all(&delta(0, &[token]));
+    }
+    pool.pause(WeightSync::Abort).await.unwrap();
+    pool.set_version(PolicyVersion(1)).await.unwrap();
+    pool.continue_generation().await.unwrap();
+    assert_eq!(labels(stream).await, (vec![0, 0, 0], true));
 }
 
 #[tokio::test(start_paused = true)]
