@@ -178,7 +178,8 @@ pub(crate) struct CheckArgs {
     /// Configuration; without it `respool.toml` here, if there is one.
     #[arg(long, value_name = "FILE", env = "RESPOOL_CONFIG")]
     pub(crate) config: Option<PathBuf>,
-    /// Model folder that the servers should serve: its vocabulary is compared with theirs.
+    /// Model folder that the servers should serve: they have to tokenize as it does, where they lend
+    /// their tokenizer, and to sample ids of its vocabulary.
     #[arg(long, value_name = "DIR", env = "RESPOOL_MODEL")]
     pub(crate) model: Option<PathBuf>,
     #[command(flatten)]
@@ -206,7 +207,7 @@ pub(crate) struct MockServerArgs {
     /// Model folder with tokenizer and chat template; without it the built-in dialect.
     #[arg(long, value_name = "DIR", env = "RESPOOL_MODEL")]
     pub(crate) model: Option<PathBuf>,
-    /// What goes wrong, and when (TOML).
+    /// What goes wrong, and when (TOML, or JSON by the name).
     #[arg(long, value_name = "FILE")]
     pub(crate) faults: Option<PathBuf>,
     /// Time for one token, as in `5ms`; 0s is as fast as it can.

@@ -61,7 +61,9 @@ pub(crate) async fn run(
     let mut running = Running { tasks: JoinSet::new(), jobs: HashMap::new() };
     let mut waiting = jobs.into_iter();
     let mut sink = Sink { output, summary, left: Left::default(), file: &conditions.file };
-    let mut conductor = pin!(conduct::conduct(&shared.setup, conditions));
+    // Whoever syncs weights is told of the end too: no server may stay paused.
+    let over = conditions.stop.child_token();
+    let mut conductor = pin!(conduct::conduct(&shared.setup, conditions, &over));
     let mut conducts = true;
     let mut ticks = progress.ticks();
     loop {
@@ -90,6 +92,10 @@ pub(crate) async fn run(
             }
             _ = ticks.tick() => progress.show(&State::of(&shared.setup, sink.done(), running.tasks.len())),
         }
+    }
+    over.cancel();
+    if conducts && let Err(error) = conductor.await {
+        sink.left.error.get_or_insert(error);
     }
     progress.show(&State::of(&shared.setup, sink.done(), 0));
     sink.left.not_started += waiting.len();

@@ -58,7 +58,7 @@ impl Setup {
                 policy::build(&config.policy, &dialect, &tools, solutions.lookup())?,
             )?)
         } else {
-            files::allow(plan.concurrency() as u64)?;
+            files::allow(plan.concurrency() as u64, config.servers.urls.len() as u64)?;
             let (pool, context) = servers::pool(config, &dialect, plan.seed(), version).await?;
             context_length = context;
             Arc::new(pool)

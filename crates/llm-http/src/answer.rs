@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use metrics::counter;
 use respool_core::{Class, GenerateDelta, GenerateEvent, GenerateFinish, PolicyVersion, Token, VersionSpan};
 
 use crate::{ClientError, Decoded, Decoder, ErrorKind, Label, LabelSpan, Malformed, ServerError, WireFinish};
@@ -51,7 +52,13 @@ pub(crate) struct Answer {
     prompt: Prompt,
     /// The version in force when the request was sent.
     noted: PolicyVersion,
+    /// Tokens that end the answer.
+    stop: Arc<[Token]>,
     tokens: u32,
+    /// Whether the last token is one that ends the answer.
+    has_stopped: bool,
+    /// Whether it was we who ended it.
+    was_cut: bool,
     tells_weights: bool,
     spans: Vec<LabelSpan>,
     state: State,
@@ -65,12 +72,26 @@ impl Answer {
             decoder,
             prompt,
             noted,
+            stop: Arc::from([]),
             tokens: 0,
+            has_stopped: false,
+            was_cut: false,
             tells_weights: false,
             spans: Vec::new(),
             state: State::Open,
             events: VecDeque::new(),
         }
+    }
+
+    /// The same, with tokens that end it. SGLang ignores all of them where it is told to ignore the
+    /// model's own (`ignore_eos`): what it gives after one is dropped, and the answer has stopped.
+    pub(crate) fn with_stop_tokens(self, stop: Arc<[Token]>) -> Self {
+        Self { stop, ..self }
+    }
+
+    /// Whether the server goes on although the answer has stopped.
+    pub(crate) const fn was_cut(&self) -> bool {
+        self.was_cut
     }
 
     /// The request's name as the server knows it, once it said.
@@ -163,12 +184,13 @@ impl Answer {
         (!spans.is_empty()).then_some(GenerateEvent::Versions { spans, uncertain })
     }
 
-    fn take_decoded(&mut self, decoded: Decoded) {
+    fn take_decoded(&mut self, mut decoded: Decoded) {
         if let Err((kind, message)) = self.check(&decoded) {
             self.fail(kind, message);
             return;
         }
         self.tells_weights |= decoded.label.is_some() || !decoded.spans.is_empty();
+        self.cut_after_stop(&mut decoded);
         if !decoded.tokens.is_empty() {
             let version = decoded.label.map_or(self.noted, |label| self.version(&label));
             let (tokens, logprobs) = (decoded.tokens, decoded.logprobs);
@@ -180,6 +202,25 @@ impl Answer {
         }
         if let Some(finish) = decoded.finish {
             self.state = self.finished(finish);
+        }
+    }
+
+    /// Drops what comes after a token that ends the answer.
+    fn cut_after_stop(&mut self, decoded: &mut Decoded) {
+        let stop = decoded.tokens.iter().position(|token| self.stop.contains(token));
+        let keep = match (self.has_stopped, stop) {
+            (true, _) => 0,
+            (false, Some(at)) => at + 1,
+            (false, None) => return,
+        };
+        self.has_stopped = true;
+        let surplus = decoded.tokens.len() - keep;
+        if surplus > 0 {
+            counter!("respool_wasted_tokens_total", "reason" => "after_stop").increment(surplus as u64);
+            decoded.tokens.truncate(keep);
+            decoded.logprobs.truncate(keep);
+            self.was_cut = decoded.finish.is_none();
+            decoded.finish = Some(WireFinish::Stop);
         }
     }
 
@@ -255,3 +296,6 @@ pub(crate) fn server_error(kind: ErrorKind, server: &str, error: &ServerError) -
     let class: Class = error.class();
     ClientError::with_class(kind, class, server, format!("{code}{}{hint}", error.message))
 }
+
+#[cfg(test)]
+mod tests;

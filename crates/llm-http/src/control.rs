@@ -197,7 +197,8 @@ impl HttpServer {
 
     pub(crate) async fn empty_cache(&self) -> Result<(), ClientError> {
         let path = match self.engine() {
-            Engine::Sglang => "/flush_cache",
+            // It waits so many seconds for requests that are just ending.
+            Engine::Sglang => "/flush_cache?timeout=5",
             Engine::Vllm => "/reset_prefix_cache",
         };
         let answer = self.post(path, json!({})).await?;

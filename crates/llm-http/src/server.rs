@@ -150,7 +150,8 @@ impl HttpServer {
             };
             if response.status().is_success() {
                 let prompt = Prompt::new(&call.request.prompt_ids);
-                let answer = Answer::new(shared.facts.clone(), shared.api.decoder(), prompt, noted);
+                let answer = Answer::new(shared.facts.clone(), shared.api.decoder(), prompt, noted)
+                    .with_stop_tokens(Arc::clone(&call.request.stop_token_ids));
                 let limit = shared.settings.max_event_bytes;
                 let generation = Generation::new(response, answer, guard, cancelled, aborting, limit);
                 return Ok(Opened::Running(Box::new(generation)));

@@ -142,7 +142,8 @@ impl Generation {
                     return Poll::Ready(Ok(versions));
                 }
                 let end = self.answer.end(self.aborting.is_some(), broken);
-                if end.is_ok() {
+                // A server that goes on after the end is told to stop, as is one whose stream broke.
+                if end.is_ok() && !self.answer.was_cut() {
                     self.guard.disarm();
                 }
                 return Poll::Ready(end);
@@ -215,7 +216,7 @@ impl Generation {
             answer.fail(ErrorKind::TooLarge, format!("{message} (max_event_bytes)"));
         }
         self.guard.name(self.answer.request_id());
-        if self.answer.has_failed() {
+        if self.answer.has_failed() || self.answer.was_cut() {
             // Nothing good comes any more; what was given stays.
             self.over = Some("the answer is over".to_owned());
         } else if (is_done || self.answer.is_over()) && self.linger.is_none() {

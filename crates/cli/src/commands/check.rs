@@ -23,28 +23,28 @@ pub(super) fn command(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let model = config.model.path.as_deref();
     let checked = runtime()?.block_on(servers::check(&config.servers, dialect.as_ref(), model));
     let mut code = ExitCode::SUCCESS;
-    for (url, checked) in config.servers.urls.iter().zip(&checked) {
+    for checked in &checked {
         if checked.is_err() {
             code = ExitCode::from(FAILED);
         }
-        screen::say(&if args.json { as_json(url, checked)? } else { as_text(url, checked) });
+        screen::say(&if args.json { as_json(checked)? } else { as_text(checked) });
     }
     Ok(code)
 }
 
-fn as_json(url: &str, checked: &Checked) -> anyhow::Result<String> {
+fn as_json(checked: &Checked) -> anyhow::Result<String> {
     let value = match checked {
-        Ok((_, report)) => serde_json::json!({ "server": url, "fit": true, "report": report }),
+        Ok((_, report)) => serde_json::json!({ "server": report.url, "fit": true, "report": report }),
         Err(error) => serde_json::json!({
-            "server": url, "fit": false, "error": error.kind().as_str(), "reason": error.message(),
+            "server": error.server(), "fit": false, "error": error.kind().as_str(), "reason": error.message(),
         }),
     };
     Ok(serde_json::to_string(&value)?)
 }
 
-fn as_text(url: &str, checked: &Checked) -> String {
+fn as_text(checked: &Checked) -> String {
     match checked {
         Ok((_, report)) => report.to_string(),
-        Err(error) => format!("{url}: not fit for use\n  {}: {}", error.kind(), error.message()),
+        Err(error) => format!("{}: not fit for use\n  {}: {}", error.server(), error.kind(), error.message()),
     }
 }

@@ -23,7 +23,7 @@ use crate::{
 const CONNECTIONS: u64 = 256;
 
 pub(super) fn command(args: &MockServerArgs) -> anyhow::Result<ExitCode> {
-    files::allow(CONNECTIONS)?;
+    files::allow(CONNECTIONS, 0)?;
     let config = config(args)?;
     runtime()?.block_on(serve(args, config))
 }

@@ -6,17 +6,22 @@ use anyhow::{Context, anyhow};
 use respool_core::PolicyVersion;
 use respool_llm::WeightSync;
 use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
 
 use super::Conditions;
 use crate::{setup::Setup, stats::Stats};
 
 /// Syncs weights as often as asked until `stop`; then interrupts every rollout. When it returns, no
-/// rollout runs, and none will.
-pub(super) async fn conduct(setup: &Arc<Setup>, conditions: &Conditions) -> anyhow::Result<()> {
+/// rollout runs, none will, and no server is paused.
+pub(super) async fn conduct(
+    setup: &Arc<Setup>,
+    conditions: &Conditions,
+    stop: &CancellationToken,
+) -> anyhow::Result<()> {
     let result = match conditions.weight_sync_every {
-        Some(every) => sync_until(setup, every, conditions).await,
+        Some(every) => sync_until(setup, every, conditions, stop).await,
         None => {
-            conditions.stop.cancelled().await;
+            stop.cancelled().await;
             Ok(())
         }
     };
@@ -25,37 +30,54 @@ pub(super) async fn conduct(setup: &Arc<Setup>, conditions: &Conditions) -> anyh
     result
 }
 
-async fn sync_until(setup: &Setup, every: Duration, conditions: &Conditions) -> anyhow::Result<()> {
+async fn sync_until(
+    setup: &Setup,
+    every: Duration,
+    conditions: &Conditions,
+    stop: &CancellationToken,
+) -> anyhow::Result<()> {
     let mut version = conditions.version;
     let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             biased;
-            () = conditions.stop.cancelled() => return Ok(()),
+            () = stop.cancelled() => return Ok(()),
             _ = ticks.tick() => {}
         }
         version = PolicyVersion(version.0 + 1);
-        sync(setup, version, conditions.weight_sync_mode)
-            .await
-            .with_context(|| format!("weight sync to version {version}"))?;
-        Stats::add(&setup.stats.syncs);
+        let synced = sync(setup, version, conditions.weight_sync_mode, stop).await;
+        if synced.with_context(|| format!("weight sync to version {version}"))? {
+            Stats::add(&setup.stats.syncs);
+        }
     }
 }
 
-/// Stop sampling, take the new version, let everything go on. With `abort` the rollouts are
-/// interrupted first, and go on from where they were.
-async fn sync(setup: &Setup, version: PolicyVersion, mode: WeightSync) -> anyhow::Result<()> {
-    let of = |what: &'static str| move |fault| anyhow!("{what}: {fault}");
+/// Stop sampling, take the new version, let everything go on; whether it came to its end before
+/// `stop`. With `abort` the rollouts are interrupted first, and go on from where they were.
+async fn sync(
+    setup: &Setup,
+    version: PolicyVersion,
+    mode: WeightSync,
+    stop: &CancellationToken,
+) -> anyhow::Result<bool> {
     if mode == WeightSync::Abort {
         setup.worker.interrupt();
         setup.worker.idle().await;
     }
-    let changed = match setup.servers.pause(mode).await {
-        Ok(()) => setup.worker.resume(version).await.map_err(of("new version")),
-        Err(fault) => Err(of("pause")(fault)),
+    let changed = tokio::select! {
+        biased;
+        // What is drained may take its time: nobody waits for that who wants to leave.
+        () = stop.cancelled() => Ok(false),
+        paused = setup.servers.pause(mode) => match paused {
+            Ok(()) => setup.worker.resume(version).await.map(|()| true).map_err(|fault| anyhow!("new version: {fault}")),
+            Err(fault) => Err(anyhow!("pause: {fault}")),
+        },
     };
     // Every pause is followed by a continue, also one of which nobody knows whether it took effect.
-    let continued = setup.servers.continue_generation().await.map_err(of("continue"));
-    changed.and(continued)
+    match (changed, setup.servers.continue_generation().await) {
+        (changed, Ok(())) => changed,
+        (Ok(_), Err(fault)) => Err(anyhow!("continue: {fault}")),
+        (Err(error), Err(fault)) => Err(error.context(format!("and continue: {fault}"))),
+    }
 }

@@ -93,11 +93,12 @@ async fn a_missing_route_is_refused_with_the_way_to_enable_it() {
     let fault = result.unwrap_err();
     assert_eq!(fault.class, Class::Terminal);
     assert!(fault.message.contains("VLLM_SERVER_DEV_MODE=1"), "{fault}");
-    let (result, _) =
-        asked(SGLANG, &[("/flush_cache", r#"{"success":false,"message":"busy"}"#)], async |server| {
-            server.flush_cache().await
-        })
-        .await;
+    let (result, _) = asked(
+        SGLANG,
+        &[("/flush_cache?timeout=5", r#"{"success":false,"message":"busy"}"#)],
+        async |server| server.flush_cache().await,
+    )
+    .await;
     let fault = result.unwrap_err();
     assert!(fault.class == Class::Terminal && fault.message.contains("busy"), "{fault}");
 }

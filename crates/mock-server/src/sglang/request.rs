@@ -94,17 +94,16 @@ pub(super) fn read(config: &MockHttpConfig, call: &Call) -> Result<Ask, Refusal>
         has_logprobs: body.return_logprob.unwrap_or(false),
     };
     let max_tokens = params.max_new_tokens.unwrap_or(DEFAULT_MAX_NEW_TOKENS).max(0);
+    // As the real one does: who ignores the model's stop tokens ignores the request's too.
+    let ignores_stop = params.ignore_eos == Some(true);
+    let own_stop = params.stop_token_ids.filter(|_| !ignores_stop).unwrap_or_default();
     Ok(Ask {
         abort_id: id.clone(),
         writer: Box::new(SglangWriter::new(&id, prompt.len(), shape)),
         id,
         prompt,
         max_tokens: u32::try_from(max_tokens).unwrap_or(u32::MAX),
-        stop_tokens: stop_tokens(
-            config,
-            params.stop_token_ids.unwrap_or_default(),
-            params.ignore_eos == Some(true),
-        ),
+        stop_tokens: stop_tokens(config, own_stop, ignores_stop),
         seed: params.sampling_seed,
         streams,
     })
