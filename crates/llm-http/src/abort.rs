@@ -3,9 +3,10 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, Fuse};
+use futures_util::future::{BoxFuture, Fuse, FusedFuture};
 use http::Method;
 use serde_json::json;
 use tokio::runtime::Handle;
@@ -17,6 +18,9 @@ use crate::{Api, server::Shared};
 /// How many aborts are on their way to one server at a time. Each needs a connection, and where
 /// thousands of streams are aborted at once there are no thousands of connections more.
 pub(crate) const ABORTS: usize = 32;
+
+/// How long an abort may take, with waiting for its turn.
+const SOON: Duration = Duration::from_secs(5);
 
 /// Names a request that may be running, and stops it if nobody waits for it any more.
 #[derive(Debug)]
@@ -49,7 +53,6 @@ impl AbortGuard {
 
     /// Tells the server to stop, and begins to wait for the stream's own end.
     pub(crate) fn abort(&mut self) -> Aborting {
-        self.disarm();
         Aborting {
             call: self.call().fuse(),
             grace: Box::pin(tokio::time::sleep(self.server.settings.abort_grace)),
@@ -81,6 +84,13 @@ pub(crate) struct Aborting {
     grace: Pin<Box<Sleep>>,
 }
 
+impl Aborting {
+    /// Whether the call was made.
+    pub(crate) fn was_told(&self) -> bool {
+        self.call.is_terminated()
+    }
+}
+
 impl Future for Aborting {
     type Output = ();
 
@@ -91,8 +101,13 @@ impl Future for Aborting {
     }
 }
 
-/// Tells the server to stop these; no answer of it counts.
+/// Tells the server to stop these, if it can be told soon; no answer of it counts.
 async fn abort_call(server: Arc<Shared>, ids: Vec<String>) {
+    // A server that takes no more aborts has closed connections to tell it.
+    let _told = tokio::time::timeout(SOON, tell(&server, ids)).await;
+}
+
+async fn tell(server: &Shared, ids: Vec<String>) {
     let Ok(_turn) = server.aborts.acquire().await else { return };
     let limit = server.settings.control_timeout;
     let attempts: &[&str] = match server.api {

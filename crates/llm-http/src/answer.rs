@@ -186,6 +186,7 @@ impl Answer {
 
     fn take_decoded(&mut self, mut decoded: Decoded) {
         if let Err((kind, message)) = self.check(&decoded) {
+            wasted("invalid", decoded.tokens.len());
             self.fail(kind, message);
             return;
         }
@@ -216,7 +217,7 @@ impl Answer {
         self.has_stopped = true;
         let surplus = decoded.tokens.len() - keep;
         if surplus > 0 {
-            counter!("respool_wasted_tokens_total", "reason" => "after_stop").increment(surplus as u64);
+            wasted("after_stop", surplus);
             decoded.tokens.truncate(keep);
             decoded.logprobs.truncate(keep);
             self.was_cut = decoded.finish.is_none();
@@ -283,6 +284,13 @@ impl Answer {
                 self.noted
             }
         }
+    }
+}
+
+/// Counts tokens that came and that nobody gets.
+fn wasted(reason: &'static str, tokens: usize) {
+    if tokens > 0 {
+        counter!("respool_wasted_tokens_total", "reason" => reason).increment(tokens as u64);
     }
 }
 

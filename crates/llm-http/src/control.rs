@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Method;
-use respool_core::{Class, Fault, PolicyVersion};
+use respool_core::{Class, PolicyVersion};
 use respool_llm::{Load, WeightSync};
 use serde_json::{Value, json};
 
@@ -17,19 +17,12 @@ use crate::{ClientError, Engine, ErrorKind, HttpServer, ServerError};
 /// How to make a server take a control call that it does not.
 pub(crate) const fn how_to_enable(engine: Engine) -> &'static str {
     match engine {
-        Engine::Sglang => "it needs SGLang 0.5.6 or later, asked directly and not through a router",
+        Engine::Sglang => "it needs a newer SGLang, asked directly and not through a router",
         Engine::Vllm => "start vLLM with VLLM_SERVER_DEV_MODE=1 in its environment",
     }
 }
 
 impl HttpServer {
-    pub(crate) async fn control<T>(
-        &self,
-        call: impl Future<Output = Result<T, ClientError>>,
-    ) -> Result<T, Fault> {
-        call.await.map_err(Fault::from)
-    }
-
     fn engine(&self) -> Engine {
         self.shared.api.engine()
     }
@@ -54,10 +47,13 @@ impl HttpServer {
         let failure = ServerError::of_status(status.as_u16(), None, response.body());
         let error = server_error(ErrorKind::HttpStatus, self.shared.transport.base(), &failure);
         match status.as_u16() {
-            401 | 403 | 404 | 405 | 501 => {
+            401 | 403 => {
+                let message = format!("{path}: {}; set admin_key_env or admin_key_file", error.message());
+                Err(self.error(ErrorKind::Unsupported, message))
+            }
+            404 | 405 | 501 => {
                 let enable = how_to_enable(self.engine());
-                let key = if status == 401 { "; set admin_key_env or admin_key_file" } else { "" };
-                let message = format!("{path} is not available ({}): {enable}{key}", error.message());
+                let message = format!("{path} is not available ({}): {enable}", error.message());
                 Err(self.error(ErrorKind::Unsupported, message))
             }
             _ => {
@@ -142,10 +138,10 @@ impl HttpServer {
             // Its default is to abort everything that runs.
             body["abort_all_requests"] = false.into();
         }
-        let answer = self.post(path, body).await;
-        // Also where the server has no labels: tokens get the version that was noted.
+        let answer = self.post(path, body).await?;
+        self.check_success(path, &answer)?;
         self.shared.last_version.store(version.0, Ordering::Release);
-        self.check_success(path, &answer?)
+        Ok(())
     }
 
     pub(crate) async fn read_label(&self) -> Result<String, ClientError> {

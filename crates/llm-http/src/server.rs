@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use futures_util::future::BoxFuture;
-use futures_util::{FutureExt, TryStreamExt};
+use futures_util::{FutureExt, TryFutureExt, TryStreamExt};
 use http::{Response, StatusCode};
 use hyper::body::Incoming;
 use respool_core::{Fault, GenerateFinish, GenerateRequest, PolicyVersion};
@@ -140,9 +140,8 @@ impl HttpServer {
             return Ok(Opened::Ended(GenerateFinish::Abort));
         }
         let mut cancelled = Box::pin(call.abort.clone().cancelled_owned());
+        let mut noted = call.version;
         loop {
-            // The weights may have changed while a paused server was waited for.
-            let noted = call.version.max(PolicyVersion(shared.last_version.load(Ordering::Acquire)));
             let sent = shared.send(&call, noted, &mut cancelled).await;
             let Sent { mut guard, aborting, response } = match sent? {
                 Some(sent) => sent,
@@ -156,27 +155,41 @@ impl HttpServer {
                 let generation = Generation::new(response, answer, guard, cancelled, aborting, limit);
                 return Ok(Opened::Running(Box::new(generation)));
             }
-            guard.disarm();
+            if is_refusal(response.status()) {
+                guard.disarm();
+            }
             if aborting.is_some() {
                 return Ok(Opened::Ended(GenerateFinish::Abort));
             }
             let may_be_paused =
                 response.status() == StatusCode::SERVICE_UNAVAILABLE && shared.api.engine() == Engine::Vllm;
-            let error = shared.transport.failure(response).await;
+            let refusal = async {
+                let error = shared.transport.failure(response).await;
+                // Who cannot say whether it is paused is not known to be.
+                let was_paused = may_be_paused && self.wait_while_paused().await.unwrap_or(false);
+                (error, was_paused)
+            };
+            let (error, was_paused) = tokio::select! {
+                biased;
+                () = &mut cancelled => return Ok(Opened::Ended(GenerateFinish::Abort)),
+                refusal = refusal => refusal,
+            };
             if error.is_context_length() {
                 return Ok(Opened::Ended(GenerateFinish::ContextLength));
             }
-            let error = server_error(ErrorKind::HttpStatus, &shared.facts.name, &error);
-            if !may_be_paused {
-                return Err(error);
+            if !was_paused {
+                return Err(server_error(ErrorKind::HttpStatus, &shared.facts.name, &error));
             }
-            tokio::select! {
-                biased;
-                () = &mut cancelled => return Ok(Opened::Ended(GenerateFinish::Abort)),
-                was_paused = self.wait_while_paused() => if !was_paused? { return Err(error) },
-            }
+            // The weights may have changed meanwhile.
+            noted = noted.max(PolicyVersion(shared.last_version.load(Ordering::Acquire)));
         }
     }
+}
+
+/// Whether nothing runs for a request that was answered so. A router may say 502 or 504 of a request
+/// that the engine still works on.
+fn is_refusal(status: StatusCode) -> bool {
+    status.is_client_error() || status == StatusCode::SERVICE_UNAVAILABLE
 }
 
 /// What a request led to.
@@ -226,6 +239,9 @@ impl Shared {
                     response = response => response.ok(),
                     () = &mut aborting => None,
                 };
+                if late.is_none() && aborting.was_told() {
+                    guard.disarm();
+                }
                 Ok(late.map(|response| Sent { guard, aborting: Some(aborting), response }))
             }
         }
@@ -289,39 +305,39 @@ impl LlmServer for HttpServer {
     }
 
     fn probe(&self) -> ControlFuture<'_, ()> {
-        self.control(self.health()).boxed()
+        self.health().err_into().boxed()
     }
 
     fn pause(&self, mode: WeightSync) -> ControlFuture<'_, ()> {
-        self.control(self.pause_as(mode)).boxed()
+        self.pause_as(mode).err_into().boxed()
     }
 
     fn continue_generation(&self) -> ControlFuture<'_, ()> {
-        self.control(self.resume()).boxed()
+        self.resume().err_into().boxed()
     }
 
     fn abort_all(&self) -> ControlFuture<'_, ()> {
-        self.control(self.abort_everything()).boxed()
+        self.abort_everything().err_into().boxed()
     }
 
     fn set_version(&self, version: PolicyVersion) -> ControlFuture<'_, ()> {
-        self.control(self.label_weights(version)).boxed()
+        self.label_weights(version).err_into().boxed()
     }
 
     fn weight_label(&self) -> ControlFuture<'_, String> {
-        self.control(self.read_label()).boxed()
+        self.read_label().err_into().boxed()
     }
 
     fn update_from_disk<'a>(&'a self, model_path: &'a str, version: PolicyVersion) -> ControlFuture<'a, ()> {
-        self.control(self.load_weights(model_path, version)).boxed()
+        self.load_weights(model_path, version).err_into().boxed()
     }
 
     fn flush_cache(&self) -> ControlFuture<'_, ()> {
-        self.control(self.empty_cache()).boxed()
+        self.empty_cache().err_into().boxed()
     }
 
     fn load(&self) -> ControlFuture<'_, Load> {
-        self.control(self.read_load()).boxed()
+        self.read_load().err_into().boxed()
     }
 }
 

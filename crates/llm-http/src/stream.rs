@@ -94,6 +94,10 @@ pub(crate) struct Generation {
     cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
     /// After an abort was asked for.
     aborting: Option<Aborting>,
+    /// Whether the time for an abort was over before the server was told.
+    is_untold: bool,
+    /// Whether the stream said that it is done: whatever follows does not count.
+    is_done: bool,
     /// After the answer finished.
     linger: Option<Pin<Box<Sleep>>>,
     /// Why the body is over.
@@ -122,6 +126,8 @@ impl Generation {
             guard,
             cancelled,
             aborting,
+            is_untold: false,
+            is_done: false,
             linger: None,
             over: None,
         }
@@ -143,7 +149,7 @@ impl Generation {
                 }
                 let end = self.answer.end(self.aborting.is_some(), broken);
                 // A server that goes on after the end is told to stop, as is one whose stream broke.
-                if end.is_ok() && !self.answer.was_cut() {
+                if end.is_ok() && !self.answer.was_cut() && !self.is_untold {
                     self.guard.disarm();
                 }
                 return Poll::Ready(end);
@@ -182,25 +188,27 @@ impl Generation {
         match step {
             Step::Bytes(bytes) => self.take_bytes(&bytes),
             Step::Over(broken) => {
-                self.flush();
+                self.flush(broken.is_some());
                 self.over = Some(broken.unwrap_or_else(|| "the answer ended".to_owned()));
             }
             Step::Abort => self.aborting = Some(self.guard.abort()),
-            Step::GraceOver => self.over = Some("aborted".to_owned()),
+            Step::GraceOver => {
+                self.is_untold = self.aborting.as_ref().is_some_and(|aborting| !aborting.was_told());
+                self.over = Some("aborted".to_owned());
+            }
             Step::Lingered => self.over = Some("the answer ended".to_owned()),
         }
     }
 
     fn take_bytes(&mut self, bytes: &[u8]) {
-        let answer = &mut self.answer;
-        let mut is_done = false;
+        let (answer, is_done) = (&mut self.answer, &mut self.is_done);
         let result = match &mut self.framing {
             None => return,
             Some(Framing::Events(decoder)) => decoder
                 .push(bytes, |event| match event {
-                    SseEvent::Data(data) if !is_done => answer.take(data),
+                    SseEvent::Data(data) if !*is_done => answer.take(data),
                     SseEvent::Data(_) => {}
-                    SseEvent::Done => is_done = true,
+                    SseEvent::Done => *is_done = true,
                 })
                 .map_err(|error| error.to_string()),
             Some(Framing::Whole(whole, limit)) if whole.len() + bytes.len() > *limit => {
@@ -213,27 +221,31 @@ impl Generation {
         };
         if let Err(message) = result {
             self.framing = None;
-            answer.fail(ErrorKind::TooLarge, format!("{message} (max_event_bytes)"));
+            if !answer.is_over() {
+                answer.fail(ErrorKind::TooLarge, format!("{message} (max_event_bytes)"));
+            }
         }
         self.guard.name(self.answer.request_id());
         if self.answer.has_failed() || self.answer.was_cut() {
             // Nothing good comes any more; what was given stays.
             self.over = Some("the answer is over".to_owned());
-        } else if (is_done || self.answer.is_over()) && self.linger.is_none() {
+        } else if (self.is_done || self.answer.is_over()) && self.linger.is_none() {
             self.linger = Some(Box::pin(tokio::time::sleep(LINGER)));
         }
     }
 
-    /// The body is over: its rest is an event, if it is a whole one.
-    fn flush(&mut self) {
+    /// The body is over: its rest is an event, if it is a whole one. One that broke off may hold half.
+    fn flush(&mut self, is_broken: bool) {
         let answer = &mut self.answer;
         match self.framing.take() {
             None => {}
+            Some(Framing::Events(_)) if self.is_done => {}
             Some(Framing::Events(decoder)) => decoder.finish(|event| {
                 if let SseEvent::Data(data) = event {
                     answer.take_last(data);
                 }
             }),
+            Some(Framing::Whole(whole, _)) if is_broken => answer.take_last(&whole),
             Some(Framing::Whole(whole, _)) => answer.take(&whole),
         }
     }

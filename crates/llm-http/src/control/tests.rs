@@ -1,4 +1,4 @@
-use respool_core::Class;
+use respool_core::{Class, Fault};
 use respool_llm::LlmServer;
 
 use super::*;

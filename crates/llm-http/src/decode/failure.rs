@@ -66,6 +66,8 @@ impl ServerError {
                 Some(true) => Class::Transient,
                 Some(false) | None => Class::Terminal,
             },
+            // A redirect: the URL is wrong, and is so for every request.
+            Some(300..=399) => Class::Terminal,
             Some(_) => Class::Transient,
             None => match self.retryable {
                 Some(false) => Class::Terminal,

@@ -204,6 +204,8 @@ fn reads_every_shape_of_vllm() {
     check(vllm(), &[text], &[7], &[-1.0]);
     let as_ids = r#"{"id":"cmpl-1","choices":[{"text":"ab","token_ids":null,"logprobs":{"tokens":["token_id:7","token_id:8"],"token_logprobs":[-1,null],"top_logprobs":[{"token_id:1":-0.1},null]}}]}"#;
     check(vllm(), &[as_ids], &[7, 8], &[-1.0, MISSING]);
+    let clamped = r#"{"choices":[{"token_ids":[7,8],"logprobs":{"token_logprobs":[-9999.0,-9998.5]}}]}"#;
+    check(vllm(), &[clamped], &[7, 8], &[MISSING, -9998.5]);
     let counted = r#"{"id":"cmpl-1","choices":[],"usage":{"prompt_tokens":1}}"#;
     let aborted = r#"{"choices":[{"finish_reason":"abort","token_ids":[],"logprobs":{"content":[]},"prompt_token_ids":[1,2]}]}"#;
     let all = check(vllm(), &[old, aborted, counted], &[7], &[-1.0]);

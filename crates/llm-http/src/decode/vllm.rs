@@ -157,7 +157,7 @@ fn pair(
             return Err(Malformed::invalid(format!("token {at} is {id}, its log-probability is of {name}")));
         }
     }
-    Ok((ids, values.into_iter().map(|value| value.logprob).collect()))
+    Ok((ids, values.into_iter().map(|value| unclamped(value.logprob)).collect()))
 }
 
 /// The lists of `/v1/completions`.
@@ -230,4 +230,10 @@ impl<'de: 'a, 'a> Visitor<'de> for OnlyChoiceVisitor<'a> {
             Some(_) => Err(A::Error::invalid_length(2, &self)),
         }
     }
+}
+
+/// vLLM writes minus infinity as the number that JSON can hold.
+fn unclamped(logprob: Logprob) -> Logprob {
+    const MINUS_INFINITY: f32 = -9999.0;
+    if logprob.get() == Some(MINUS_INFINITY) { Logprob::MISSING } else { logprob }
 }

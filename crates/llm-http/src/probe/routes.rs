@@ -40,6 +40,7 @@ async fn control_report(server: &HttpServer, name: &'static str, route: &'static
         Ok(response) => match response.status().as_u16() {
             401 | 403 => missing("set admin_key_env or admin_key_file".to_owned()),
             404 | 501 => missing(how_to_enable(server.api().engine()).to_owned()),
+            status @ 500.. => missing(format!("it answers {status}")),
             _ => ControlReport { name, route, available: true, enable: None },
         },
         Err(error) => missing(error.to_string()),

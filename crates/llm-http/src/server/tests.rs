@@ -36,6 +36,7 @@ async fn http_errors_have_the_class_of_their_status() {
         ("400 x", "", r#"{"error":{"message":"Duplicate request ID detected: dup"}}"#, Class::Terminal),
         ("404 x", "", r#"{"detail":"Not Found"}"#, Class::Terminal),
         ("401 x", "", "", Class::Terminal),
+        ("302 x", "location: http://elsewhere/\r\n", "", Class::Terminal),
     ] {
         let error = refused(status, headers, body).await.unwrap_err();
         assert_eq!((error.kind(), error.class()), (ErrorKind::HttpStatus, class), "{status}: {error}");
@@ -79,6 +80,17 @@ async fn an_answer_that_breaks_before_it_begins_is_broken() {
     let error = server.client(Api::SglangGenerate, settings()).stream(call(&[1])).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Broken);
     // What may still run is stopped.
+    assert_eq!(server.saw("/abort_request").await.body["rid"], server.saw("/generate").await.body["rid"]);
+}
+
+#[tokio::test]
+async fn what_a_router_gave_up_on_is_stopped() {
+    let bad_gateway = |seen: &Seen| match seen.path.as_str() {
+        "/generate" => answer("502 Bad Gateway", "", "no upstream"),
+        _ => json(""),
+    };
+    let server = TestServer::start(bad_gateway).await;
+    server.client(Api::SglangGenerate, settings()).stream(call(&[1])).await.unwrap_err();
     assert_eq!(server.saw("/abort_request").await.body["rid"], server.saw("/generate").await.body["rid"]);
 }
 

@@ -101,6 +101,26 @@ async fn bytes_one_by_one_are_the_same_answer() {
 }
 
 #[tokio::test]
+async fn nothing_counts_after_done_however_it_is_cut() {
+    let (done, late) = ("data: [DONE]\n\n", event("[7]", "[-3]", "\"stop\""));
+    for steps in [
+        vec![stream_head(), write(&format!("{}{done}{late}", first()))],
+        vec![stream_head(), write(&format!("{}{done}", first())), write(&late)],
+        vec![stream_head(), write(&first()), write(done), write(late.trim_end())],
+    ] {
+        let got = run(steps).await;
+        assert_eq!((got.tokens.as_slice(), got.end.as_str()), (&[5, 6][..], "broken"));
+    }
+}
+
+#[tokio::test]
+async fn a_json_answer_that_breaks_off_is_broken() {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n";
+    let got = run(vec![write(&format!("{head}{{\"choices\":[{{\"token_ids\":[5")), Step::Reset]).await;
+    assert_eq!((got.tokens.len(), got.end.as_str()), (0, "broken"));
+}
+
+#[tokio::test]
 async fn takes_a_plain_json_answer() {
     let body = r#"{"request_id":"g","choices":[{"token_ids":[5],"logprobs":null,"finish_reason":"stop"}]}"#;
     let got = run(json(body)).await;
