@@ -31,7 +31,7 @@ usage: cargo xtask COMMAND
       runs the whole client suite against a real server (docs/engines.md says how to start one)
   fuzz [SECONDS]
       fuzzes the decoders of what servers send, so long each [default: 60]; needs a C++ compiler
-  bench [engine] [ARGS..]
+  bench [engine|http] [ARGS..]
       runs a benchmark
   embedded
       makes the embedded dialect's files again";
