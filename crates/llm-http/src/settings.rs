@@ -14,7 +14,7 @@ pub struct HttpSettings {
     /// The longest time until a connection stands.
     #[serde(with = "humantime_serde")]
     pub connect_timeout: Duration,
-    /// The longest time until an answer to a generation begins. None by default: an engine holds
+    /// The longest time until an answer to a generation begins. Long by default: an engine holds
     /// requests back while it is paused or busy, and that is no fault.
     #[serde(with = "humantime_serde")]
     pub header_timeout: Option<Duration>,
@@ -88,7 +88,7 @@ impl Default for HttpSettings {
     fn default() -> Self {
         Self {
             connect_timeout: Duration::from_secs(5),
-            header_timeout: None,
+            header_timeout: Some(Duration::from_secs(600)),
             control_timeout: Duration::from_secs(30),
             update_timeout: Duration::from_secs(600),
             abort_grace: Duration::from_secs(1),

@@ -194,10 +194,17 @@ fn base_url(url: &str) -> Result<String, ClientError> {
     }
 }
 
+/// How long a connection is silent before the other side is asked whether it is still there.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
 fn connector(connect_timeout: Duration) -> Connector {
     let mut http = HttpConnector::new();
     http.set_connect_timeout(Some(connect_timeout));
     http.set_nodelay(true);
+    // A host that vanished answers nothing, and nothing else would tell.
+    http.set_keepalive(Some(KEEPALIVE));
+    http.set_keepalive_interval(Some(KEEPALIVE / 3));
+    http.set_keepalive_retries(Some(3));
     #[cfg(feature = "tls")]
     let http = {
         http.enforce_http(false);

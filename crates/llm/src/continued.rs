@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use metrics::counter;
-use respool_core::{Fault, GenerateDelta, GenerateEvent, GenerateFinish, Logprob, VersionSpan};
+use respool_core::{Class, Fault, GenerateDelta, GenerateEvent, GenerateFinish, Logprob, VersionSpan};
 use respool_stack::{GenerateCall, GenerateService, GenerateStream};
 use tower::{Service, ServiceExt};
 
@@ -22,9 +22,9 @@ pub struct ContinueSettings {
 }
 
 impl Default for ContinueSettings {
-    /// Five attempts, the default delays, seed 0.
+    /// Eight attempts, as rollouts have; the default delays, seed 0.
     fn default() -> Self {
-        Self { max_attempts: 5, backoff: Backoff::default(), seed: 0 }
+        Self { max_attempts: 8, backoff: Backoff::default(), seed: 0 }
     }
 }
 
@@ -32,7 +32,8 @@ impl Default for ContinueSettings {
 /// rest is asked for, with the tokens that arrived as prompt. They are never asked for twice.
 ///
 /// An attempt that breaks after a stop token has stopped, one that breaks with its budget used up
-/// ended as [`Length`](GenerateFinish::Length), an abort by the caller ends at once. Tokens over
+/// ended as [`Length`](GenerateFinish::Length), an abort by the caller ends at once. An abort by whoever manages the
+/// servers (a weight sync) is no failure: the rest is asked for after a short wait. Tokens over
 /// the budget are dropped and counted (`respool_wasted_tokens_total`). The response comes at once; a
 /// fault, the first attempt's too, comes through the stream.
 ///
@@ -138,9 +139,7 @@ impl Merged {
                 let spans = spans.into_iter().map(shifted).collect();
                 Some(Ok(GenerateEvent::Versions { spans, uncertain }))
             }
-            Ok(GenerateEvent::Ended(GenerateFinish::Abort)) => {
-                self.broke(Fault::transient("the server aborted the request, which nobody had asked for"))
-            }
+            Ok(GenerateEvent::Ended(GenerateFinish::Abort)) => self.aborted(),
             Ok(GenerateEvent::Ended(finish)) => self.end(finish),
             Err(fault) => self.broke(fault),
         }
@@ -170,17 +169,34 @@ impl Merged {
         (taken > 0).then_some(delta)
     }
 
-    /// An attempt is over without an end: the rule for aborts, or another attempt.
-    fn broke(&mut self, fault: Fault) -> Option<Item> {
+    /// The rule for attempts that are over without an end; `None` where the rest is to be asked for.
+    fn finish_of_abort(&mut self) -> Option<GenerateFinish> {
         self.attempt = None;
         if self.ends_with_stop() {
-            return self.end(GenerateFinish::Stop);
+            return Some(GenerateFinish::Stop);
         }
         if self.call.request.max_tokens == 0 {
-            return self.end(GenerateFinish::Length);
+            return Some(GenerateFinish::Length);
         }
-        if self.call.abort.is_cancelled() {
-            return self.end(GenerateFinish::Abort);
+        self.call.abort.is_cancelled().then_some(GenerateFinish::Abort)
+    }
+
+    /// Whoever manages the servers aborted it, for a weight sync: no failure, and the rest is asked for
+    /// after a short wait.
+    fn aborted(&mut self) -> Option<Item> {
+        if let Some(finish) = self.finish_of_abort() {
+            return self.end(finish);
+        }
+        let wait = self.settings.backoff.delay(0, Class::Transient, self.draws.next());
+        self.delay = wait.unwrap_or_default();
+        self.call.request.effect.attempt += 1;
+        None
+    }
+
+    /// An attempt broke: it ends as an abort would, or another one is made.
+    fn broke(&mut self, fault: Fault) -> Option<Item> {
+        if let Some(finish) = self.finish_of_abort() {
+            return self.end(finish);
         }
         self.fruitless = if self.received > self.before { 0 } else { self.fruitless + 1 };
         self.before = self.received;

@@ -135,8 +135,8 @@ async fn attempts_without_a_token_are_counted_and_a_terminal_fault_is_the_last()
     let settings = ContinueSettings::default();
     let (service, requests) = breaking(stalls(), 5);
     let (_, end) = run(service, settings, call(1)).await;
-    assert_eq!(end, Err(Fault::transient("5 attempts without a new token; the last: reset")));
-    assert_eq!(requests.lock().unwrap().len(), 5);
+    assert_eq!(end, Err(Fault::transient("8 attempts without a new token; the last: reset")));
+    assert_eq!(requests.lock().unwrap().len(), 8);
 
     let fruitful = (0..12).map(|_| (1, Cut::Silent)).collect();
     assert_eq!(run(breaking(fruitful, 9).0, settings, call(1)).await.1, ended(GenerateFinish::Stop));
@@ -237,4 +237,11 @@ async fn spans_of_later_attempts_are_shifted() {
     let expected =
         [delta(0, &[5, 6]), versions(1), delta(0, &[7]), versions(2), ended(GenerateFinish::Length)];
     assert_eq!(seen, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn weight_syncs_are_no_failures() {
+    let (service, requests) = breaking(vec![(0, Cut::Aborted); 20], 3);
+    let (tokens, last) = run(service, ContinueSettings::default(), call(1)).await;
+    assert_eq!((tokens.len(), last, requests.lock().unwrap().len()), (4, ended(GenerateFinish::Stop), 21));
 }
