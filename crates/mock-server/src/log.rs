@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use respool_core::RolloutId;
 use tokio_util::sync::CancellationToken;
 
+use crate::HttpFault;
 use crate::ask::Ask;
 use crate::life::Life;
 
@@ -54,6 +55,8 @@ pub struct WireRecord {
     pub end: WireEnd,
     /// How many deaths the server had behind it.
     pub life: u32,
+    /// What was to go wrong with it.
+    pub fault: Option<HttpFault>,
 }
 
 impl WireRecord {
@@ -112,7 +115,7 @@ pub(crate) struct Receipt {
 }
 
 impl Receipt {
-    pub(crate) fn new(log: WireLog, ask: &Ask, life: &Life) -> Self {
+    pub(crate) fn new(log: WireLog, ask: &Ask, life: &Life, fault: Option<HttpFault>) -> Self {
         let record = WireRecord {
             id: ask.id.clone(),
             rollout: ask.rollout(),
@@ -121,6 +124,7 @@ impl Receipt {
             spans: Vec::new(),
             end: WireEnd::Disconnect,
             life: life.index,
+            fault,
         };
         Self { log, record, spans: Vec::new(), death: life.death.clone(), is_logged: false }
     }

@@ -9,6 +9,8 @@ use crate::{BadLogprob, HttpFault};
 /// A fault, taken apart: each part of the server reads what concerns it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Plan {
+    /// The fault itself, for the log.
+    pub(crate) fault: Option<HttpFault>,
     /// Refuses the request.
     pub(crate) refusal: Option<(u16, Option<Duration>)>,
     /// Delays the status line.
@@ -46,7 +48,7 @@ pub(crate) enum DataFault {
 
 impl Plan {
     pub(crate) fn new(fault: Option<HttpFault>) -> Self {
-        fault.map(Self::of).unwrap_or_default()
+        Self { fault, ..fault.map(Self::of).unwrap_or_default() }
     }
 
     fn of(fault: HttpFault) -> Self {

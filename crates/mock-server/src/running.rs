@@ -75,7 +75,7 @@ impl Running {
         active: Active,
     ) -> Result<Self, String> {
         let config = &context.shared.config;
-        let receipt = Receipt::new(context.shared.log.clone(), &ask, &context.life);
+        let receipt = Receipt::new(context.shared.log.clone(), &ask, &context.life, plan.fault);
         let call = GenerateCall { request: ask.request(config), abort };
         let stream = context.life.mock.start(call, plan.generation).map_err(|fault| fault.message)?;
         let version = PolicyVersion(u64::MAX);

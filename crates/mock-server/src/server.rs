@@ -74,6 +74,13 @@ impl MockHttpServer {
         self.shared.log.clone()
     }
 
+    /// Generation requests so far that were not refused for what they are; a fault's index counts
+    /// these.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.shared.requests.load(Ordering::Relaxed)
+    }
+
     /// Kills it: every connection is cut, the port refuses, weights and pauses are forgotten.
     /// Done when all of it has happened; a dead one stays dead.
     pub async fn kill(&self) {
