@@ -8,9 +8,7 @@ use std::{
 
 use futures_core::Stream;
 use futures_util::{StreamExt, future, stream};
-use respool_core::{
-    EffectId, Event, Fault, GenerateEvent, GenerateFinish, GenerateRequest, PolicyVersion,
-};
+use respool_core::{EffectId, Event, Fault, GenerateEvent, GenerateFinish, GenerateRequest, PolicyVersion};
 use respool_stack::{GenerateCall, GenerateService, GenerateStream};
 use tokio_util::sync::CancellationToken;
 use tower::{Service, ServiceExt};
@@ -46,7 +44,16 @@ impl Generation {
             Ok(stream) => stream,
             Err(fault) => Box::pin(stream::once(future::ready(Err(fault)))),
         });
-        Self { stream: Box::pin(stream), effect, at, abort, version: None, has_two_versions: false, last: None, is_over: false }
+        Self {
+            stream: Box::pin(stream),
+            effect,
+            at,
+            abort,
+            version: None,
+            has_two_versions: false,
+            last: None,
+            is_over: false,
+        }
     }
 
     /// A stream that broke. Nobody says any more which weights sampled its tokens.

@@ -17,6 +17,8 @@ enum Wait {
 
 /// Leaves the rollout. It ends as over where the interrupt lost the race against the end.
 pub(crate) async fn interrupt(drive: &mut Drive<'_>, control: &Control) -> Result<Exit, Failure> {
+    // An attempt whose end was just heard has nothing more to say.
+    drive.drop_unwanted();
     let wait = wait(drive);
     if let Wait::AtMost(_) = wait {
         drive.running.abort_gracefully();

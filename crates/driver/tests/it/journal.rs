@@ -88,3 +88,35 @@ async fn a_rollout_that_cannot_be_recorded_stops_and_says_so() {
         assert_eq!(memory.events.lock().unwrap().len() as u64, fails_at);
     }
 }
+
+/// Interrupts as soon as an attempt has failed.
+#[derive(Debug)]
+struct Impatient(Control);
+
+impl Checkpoint for Impatient {
+    fn append<'a>(&'a self, _: RolloutId, _: u64, event: &'a Event, _: bool) -> CheckpointFuture<'a> {
+        if let Event::GenerateFailed { .. } = event {
+            self.0.interrupt();
+        }
+        async { Ok(()) }.boxed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupt_between_two_attempts_waits_for_nothing() {
+    for partial_rollout in [true, false] {
+        let control = Control::new();
+        let broken = (0, Err(Fault::transient("connection reset")));
+        let server = Server::new(vec![vec![tokens(0, &[11]), broken]]);
+        let mut spec = spec();
+        spec.options.partial_rollout = partial_rollout;
+        let request = RolloutRequest {
+            checkpoint: Some(Arc::new(Impatient(control.clone()))),
+            ..RolloutRequest::new(Start::New(Arc::new(spec)), control)
+        };
+        let start = tokio::time::Instant::now();
+        let services = Services::generate_only(server.service());
+        let output = agent_loop(services).oneshot(request).await.unwrap();
+        assert_eq!((finish(&output), start.elapsed().as_millis()), ("interrupted", 0));
+    }
+}
