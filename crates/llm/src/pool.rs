@@ -36,7 +36,8 @@ use crate::{ControlFuture, Health, LlmServer, ServerManager, WeightSync, WireIds
 ///
 /// **Weights.** Who comes back, or joins after a version was set, is asked for the label of its
 /// weights. If that is neither the version in force nor what it was before, the server stays out
-/// until [`ServerManager::set_version`] succeeds on it.
+/// until [`ServerManager::set_version`] succeeds on it. After a failure a server is asked for it too,
+/// before it is used again: it may have been started anew.
 ///
 /// **Weight syncs.** During a pause requests wait in the pool, in every mode, whatever the engine
 /// would do with them. A control call succeeds if one server did what was asked and none refused

@@ -53,6 +53,9 @@ pub enum ServerState {
     Owed,
     /// Out of service because its weights are not the expected ones, until a version is set.
     Stale,
+    /// Out of service, after a failure, until it shows that its weights are still the expected ones: it
+    /// may have been started anew.
+    Suspect,
 }
 
 impl fmt::Display for ServerState {
@@ -63,6 +66,7 @@ impl fmt::Display for ServerState {
             Self::Ejected => f.write_str("ejected"),
             Self::Owed => f.write_str("owed a control call"),
             Self::Stale => f.write_str("stale weights"),
+            Self::Suspect => f.write_str("to show its weights"),
         }
     }
 }
@@ -94,6 +98,8 @@ pub(crate) struct Entry {
     /// The label that its weights have, as far as known.
     pub(crate) label: Option<String>,
     pub(crate) is_stale: bool,
+    /// Whether it may have been started anew since its label was read.
+    pub(crate) is_suspect: bool,
     /// Whether it answered the pause that stands.
     pub(crate) took_pause: bool,
     pub(crate) next_visit: Instant,
@@ -114,6 +120,7 @@ impl Entry {
             owed: Owed::default(),
             label: None,
             is_stale: false,
+            is_suspect: false,
             took_pause: false,
             next_visit: now,
             is_visited: false,
@@ -134,6 +141,7 @@ impl Entry {
             _ if self.is_stale => ServerState::Stale,
             _ if self.owed.resume || self.owed.version => ServerState::Owed,
             Condition::Ejected { .. } => ServerState::Ejected,
+            _ if self.is_suspect => ServerState::Suspect,
             Condition::Returning { room } => ServerState::Returning { room },
             Condition::Well => ServerState::Well,
         }
@@ -177,6 +185,7 @@ impl Entry {
     /// The server took this version: what was known before does not count any more.
     pub(crate) fn took_version(&mut self, version: PolicyVersion) {
         self.is_stale = false;
+        self.is_suspect = false;
         self.owed.version = false;
         self.label = Some(version.to_string());
     }

@@ -30,15 +30,7 @@ pub(crate) struct Labels {
 
 impl Labels {
     pub(crate) const fn new(noted: PolicyVersion, epoch: u64, aborts: u64) -> Self {
-        Self {
-            noted,
-            label: noted,
-            epoch,
-            aborts,
-            came_between: false,
-            is_told: false,
-            is_uncertain: false,
-        }
+        Self { noted, label: noted, epoch, aborts, came_between: false, is_told: false, is_uncertain: false }
     }
 
     /// Labels tokens that arrived now.

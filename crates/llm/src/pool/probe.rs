@@ -38,10 +38,11 @@ impl Roster {
         if self.pause.is_some() {
             return (Vec::new(), None);
         }
-        let mut visits = Vec::new();
+        let (mut visits, is_synced) = (Vec::new(), self.is_synced);
         for entry in self.entries.iter_mut().filter(|entry| !entry.is_visited && entry.next_visit <= now) {
             entry.is_visited = true;
-            let reads_label = !entry.in_service() || entry.label.is_none() || entry.vitals.failures > 0;
+            let is_sure = entry.in_service() && entry.label.is_some() && entry.vitals.failures == 0;
+            let reads_label = is_synced || !is_sure;
             visits.push(Visit { member: entry.member(), reads_label });
         }
         let waiting = self.entries.iter().filter(|entry| !entry.is_visited);
@@ -57,6 +58,7 @@ impl Roster {
         }
         let entry = self.entry(member.id)?;
         let expected = entry.label.clone();
+        entry.is_suspect = false;
         if let Some(found) = label
             && entry.read_label(found.clone(), version)
         {

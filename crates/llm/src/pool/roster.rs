@@ -193,8 +193,10 @@ impl Roster {
     /// One more failure of a server. The first one makes it a suspect, which is probed at once.
     pub(crate) fn setback(&mut self, id: ServerId, fault: &Fault, now: Instant) {
         let draw = self.draws.next();
-        let settings = Arc::clone(&self.settings);
+        let (settings, is_synced) = (Arc::clone(&self.settings), self.is_synced);
         let Some(entry) = self.entry(id) else { return };
+        // Whoever was started anew has the weights of its start.
+        entry.is_suspect |= is_synced && entry.member.server.controls().set_version;
         if entry.vitals.failed(&settings, now, draw) {
             self.was_ejected(id, fault, now);
         } else if !entry.vitals.is_ejected() {

@@ -1,5 +1,6 @@
 //! The pool as a whole: choice, health, weights, ends of streams.
 
+mod labels;
 mod properties;
 mod syncs;
 

@@ -229,81 +229,23 @@ async fn a_drain_waits_and_may_be_dropped() {
     drop(stream);
 }
 
-/// The versions of the deltas, one per token, and whether the stream said that some are a guess.
-async fn labels(stream: GenerateStream) -> (Vec<u64>, bool) {
-    let (mut labels, mut uncertain) = (Vec::new(), false);
-    for item in rest(stream).await {
-        match item.unwrap() {
-            GenerateEvent::Delta(delta) => labels.extend(delta.tokens.iter().map(|_| delta.version.0)),
-            GenerateEvent::Versions { uncertain: guess, .. } => uncertain |= guess,
-            GenerateEvent::Ended(_) => {}
-        }
-    }
-    (labels, uncertain)
-}
-
 #[tokio::test(start_paused = true)]
-async fn tokens_of_a_held_stream_get_the_version_of_their_moment() {
-    // When a token comes, the label that the server gives it, and the labels in the end. The first
-    // one after the continue may have been on its way before.
-    for (between, after, expected) in [
-        (false, 0, (vec![0, 0, 1], true)),
-        (true, 0, (vec![0, 0, 0, 1], true)),
-        (false, 7, (vec![0, 7, 7], false)),
-    ] {
+async fn after_a_failure_a_server_shows_its_weights_before_it_is_used_again() {
+    for (label, expected) in [("1", ServerState::Well), ("0", ServerState::Stale)] {
         let server = Fake::new("a");
         let pool = pool_with(small(), &[&server]);
-        let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
-        let mut stream = open(&pool, 1).await.unwrap();
-        let mut pass = async |item: Item| {
-            server.say_all(&item);
-            sender.send(stream.next().await.unwrap()).unwrap();
-        };
-        pass(delta(0, &[5])).await;
-        pool.pause(WeightSync::Keep).await.unwrap();
-        if between {
-            pass(delta(0, &[6])).await;
-        }
         pool.set_version(PolicyVersion(1)).await.unwrap();
-        pool.continue_generation().await.unwrap();
-        pass(delta(after, &[7])).await;
-        pass(delta(after, &[8])).await;
-        server.say_all(&ended(GenerateFinish::Stop));
-        drop(sender);
-        let seen = futures_util::stream::unfold(receiver, async |mut seen| Some((seen.recv().await?, seen)));
-        let both: GenerateStream = Box::pin(seen.chain(stream));
-        assert_eq!(labels(both).await, expected);
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn spans_of_the_engine_win_and_an_unpaused_change_is_a_guess() {
-    let server = Fake::new("a");
-    let pool = pool_with(small(), &[&server]);
-    let told = GenerateEvent::Versions { spans: Vec::new(), uncertain: false };
-    for (spans, is_guess) in [(Some(told), false), (None, true)] {
         let stream = open(&pool, 1).await.unwrap();
-        let next = PolicyVersion(pool.version().0 + 1);
-        pool.set_version(next).await.unwrap();
-        server.say_all(&delta(next.0 - 1, &[5]));
-        spans.into_iter().for_each(|spans| server.say_all(&Ok(spans)));
-        server.say_all(&ended(GenerateFinish::Stop));
-        assert_eq!(labels(stream).await, (vec![next.0 - 1], is_guess));
+        // It was started anew at once: probes and connections succeed.
+        server.lock().label = label.to_owned();
+        server.say_all(&Err(respool_core::Fault::transient("connection reset")));
+        assert!(rest(stream).await.pop().is_some_and(|last| last.is_err()));
+        assert_eq!(states(&pool), [ServerState::Suspect]);
+        let mut next = Box::pin(open(&pool, 1));
+        assert!(next.as_mut().now_or_never().is_none(), "it waits until that is known");
+        calm().await;
+        assert_eq!((states(&pool), next.now_or_never().is_some()), (vec![expected], label == "1"));
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_is_read_of_an_aborted_stream_after_the_change_is_old() {
-    let server = Fake::new("a");
-    let pool = pool_with(small(), &[&server]);
-    let stream = open(&pool, 1).await.unwrap();
-    for token in [5, 6, 7] {
-        server.say_all(&delta(0, &[token]));
-    }
-    pool.pause(WeightSync::Abort).await.unwrap();
-    pool.set_version(PolicyVersion(1)).await.unwrap();
-    pool.continue_generation().await.unwrap();
-    assert_eq!(labels(stream).await, (vec![0, 0, 0], true));
 }
 
 #[tokio::test(start_paused = true)]
