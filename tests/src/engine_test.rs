@@ -36,7 +36,7 @@ macro_rules! checks {
 
 checks! {
     answers: exact_tokens, one_token, repeats_itself, stops_at_a_stop_token, many_at_once, every_route_agrees,
-        full_context_is_a_finish, foreign_tokens_are_not_sent, settings_are_taken;
+        full_context_is_a_finish, model_is_told, foreign_tokens_are_not_sent, settings_are_taken;
     aborts: abort_keeps_tokens_and_goes_on, abort_before_the_first_token, dropped_stream_ends_on_the_server,
         abort_all_ends_what_runs;
     pauses: label_does_not_abort, pause_abort, pause_keep, pause_drain, waiting_can_be_aborted, cache_is_flushed;

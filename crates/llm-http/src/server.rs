@@ -10,7 +10,7 @@ use futures_util::{FutureExt, TryFutureExt, TryStreamExt};
 use http::{Response, StatusCode};
 use hyper::body::Incoming;
 use respool_core::{Fault, GenerateFinish, GenerateRequest, PolicyVersion};
-use respool_llm::{ControlFuture, Controls, LlmServer, Load, ServerCall, WeightSync};
+use respool_llm::{ControlFuture, Controls, LlmServer, Load, ModelInfo, ServerCall, WeightSync};
 use respool_stack::GenerateStream;
 use tokio::sync::Semaphore;
 use tokio_util::sync::WaitForCancellationFutureOwned;
@@ -316,6 +316,10 @@ impl LlmServer for HttpServer {
         self.resume().err_into().boxed()
     }
 
+    fn abort<'a>(&'a self, id: &'a str) -> ControlFuture<'a, ()> {
+        self.abort_request(id).err_into().boxed()
+    }
+
     fn abort_all(&self) -> ControlFuture<'_, ()> {
         self.abort_everything().err_into().boxed()
     }
@@ -338,6 +342,10 @@ impl LlmServer for HttpServer {
 
     fn load(&self) -> ControlFuture<'_, Load> {
         self.read_load().err_into().boxed()
+    }
+
+    fn model_info(&self) -> ControlFuture<'_, ModelInfo> {
+        self.read_model_info().err_into().boxed()
     }
 }
 

@@ -36,7 +36,7 @@ pub use continued::{ContinueSettings, continued};
 pub use label::version_of_label;
 pub use manager::{ControlFuture, Health, ServerManager, WeightSync};
 pub use pool::{Pool, PoolSettings, ServerState, ServerStatus};
-pub use server::{Controls, LlmServer, Load, ServerCall};
+pub use server::{Controls, LlmServer, Load, ModelInfo, ServerCall};
 pub use wire_id::WireIds;
 
 #[cfg(test)]

@@ -47,6 +47,19 @@ pub struct Load {
     pub waiting: u64,
 }
 
+/// What a server says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelInfo {
+    /// The name under which it serves the model.
+    pub name: Option<String>,
+    /// The most tokens of prompt and answer.
+    pub context_length: Option<u64>,
+    /// The engine's version.
+    pub engine_version: Option<String>,
+    /// The label of the weights, as it is.
+    pub weight_label: Option<String>,
+}
+
 /// One LLM server.
 ///
 /// The class of a control call's error says what is known: [`Terminal`](respool_core::Class) is a
@@ -75,6 +88,10 @@ pub trait LlmServer: Send + Sync + fmt::Debug {
     /// Ends a pause; without one, nothing happens.
     fn continue_generation(&self) -> ControlFuture<'_, ()>;
 
+    /// Ends one request, by the id under which it was sent. A success says that the server was told,
+    /// not that there was such a request: engines do not say.
+    fn abort<'a>(&'a self, id: &'a str) -> ControlFuture<'a, ()>;
+
     /// Ends everything that runs or waits, without a pause.
     fn abort_all(&self) -> ControlFuture<'_, ()>;
 
@@ -92,4 +109,7 @@ pub trait LlmServer: Send + Sync + fmt::Debug {
 
     /// How busy it is.
     fn load(&self) -> ControlFuture<'_, Load>;
+
+    /// What it says of itself; what it does not say is `None`.
+    fn model_info(&self) -> ControlFuture<'_, ModelInfo>;
 }

@@ -12,7 +12,9 @@ use respool_stack::{GenerateCall, GenerateStream};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
-use crate::{ControlFuture, Controls, LlmServer, Load, Pool, PoolSettings, ServerCall, WeightSync, WireIds};
+use crate::{
+    ControlFuture, Controls, LlmServer, Load, ModelInfo, Pool, PoolSettings, ServerCall, WeightSync, WireIds,
+};
 
 pub(crate) type Item = Result<GenerateEvent, Fault>;
 
@@ -225,6 +227,14 @@ impl LlmServer for Fake {
 
     fn load(&self) -> ControlFuture<'_, Load> {
         async { Ok(Load { running: self.lock().streams.len() as u64, waiting: 0 }) }.boxed()
+    }
+
+    fn abort<'a>(&'a self, id: &'a str) -> ControlFuture<'a, ()> {
+        self.control("abort", id.to_owned(), |_| {})
+    }
+
+    fn model_info(&self) -> ControlFuture<'_, ModelInfo> {
+        async { Ok(ModelInfo::default()) }.boxed()
     }
 }
 

@@ -124,6 +124,12 @@ pub(super) async fn foreign_tokens_are_not_sent(suite: &Suite) -> Result<Outcome
     Ok(Passed)
 }
 
+pub(super) async fn model_is_told(suite: &Suite) -> Result<Outcome> {
+    let info = suite.server.model_info().await?;
+    ensure!(info.name == suite.report.model, "{info:?} and in the self-test {:?}", suite.report.model);
+    Ok(Passed)
+}
+
 /// Fields that routers and caches look at, seeds, and all sampling parameters at once.
 pub(super) async fn settings_are_taken(suite: &Suite) -> Result<Outcome> {
     let settings = HttpSettings {

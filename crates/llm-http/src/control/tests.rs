@@ -124,3 +124,24 @@ async fn reads_labels_and_loads() {
         asked(VLLM, answers, async |server| Ok((server.weight_label().await?, server.load().await?))).await;
     assert_eq!(result, Ok(("7".to_owned(), Load { running: 3, waiting: 4 })));
 }
+
+#[tokio::test]
+async fn aborts_a_request_as_the_engine_calls_it() {
+    let routes = &[("/abort_request", ""), ("/inference/v1/abort_requests", "")];
+    let (result, seen) = asked(SGLANG, routes, async |server| server.abort("r-1").await).await;
+    assert_eq!((result, &seen[0].1), (Ok(()), &json!({"rid": "r-1"})));
+    let (result, seen) = asked(VLLM, routes, async |server| server.abort("r-1").await).await;
+    assert_eq!((result, &seen[0].1), (Ok(()), &json!({"request_ids": ["generate-tokens-r-1"]})));
+}
+
+#[tokio::test]
+async fn says_what_a_server_says_of_its_model() {
+    let answers = &[
+        ("/version", r#"{"version":"0.33.0"}"#),
+        ("/v1/models", r#"{"data":[{"id":"tiny","root":"models/tiny","max_model_len":4096}]}"#),
+    ];
+    let (result, _) = asked(VLLM, answers, async |server| server.model_info().await).await;
+    let info = result.unwrap();
+    assert_eq!((info.name.as_deref(), info.context_length), (Some("tiny"), Some(4096)));
+    assert_eq!((info.engine_version.as_deref(), info.weight_label), (Some("0.33.0"), None));
+}

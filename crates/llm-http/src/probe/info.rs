@@ -1,5 +1,6 @@
 //! What a server says about itself.
 
+use respool_llm::ModelInfo;
 use serde_json::Value;
 
 use super::Expectations;
@@ -102,4 +103,16 @@ pub(super) async fn vllm_info(server: &HttpServer) -> Result<Info, ClientError> 
     info.take_models(ask(server, "/v1/models").await?.as_ref());
     info.weight_label = text(ask(server, "/weight_info").await?.as_ref(), "weight_version");
     Ok(info)
+}
+
+impl HttpServer {
+    pub(crate) async fn read_model_info(&self) -> Result<ModelInfo, ClientError> {
+        let info = match self.api().engine() {
+            Engine::Sglang => sglang_info(self).await?,
+            Engine::Vllm => vllm_info(self).await?,
+        };
+        let Info { version, models, context_length, weight_label } = info;
+        let name = models.into_iter().next();
+        Ok(ModelInfo { name, context_length, engine_version: version, weight_label })
+    }
 }
