@@ -10,7 +10,7 @@ use respool_llm_mock::Draw;
 use respool_registry::AgentLoopWorker;
 use tokio_util::sync::CancellationToken;
 
-use crate::fleet::Fleet;
+use crate::fleet::{AWAY, Fleet};
 
 /// How long a worker may take to become idle before somebody looks after the servers.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -140,7 +140,7 @@ impl Conductor<'_> {
         }
         self.wait(stop).await;
         // Nobody starts a server anew before its clients can see that it is gone.
-        tokio::time::sleep(Duration::from_millis(30)).await;
+        tokio::time::sleep(AWAY).await;
         self.revive_all().await;
     }
 

@@ -65,11 +65,19 @@ impl Flavour {
         config
     }
 
+    /// Whether its answers say nothing of its weights.
+    pub(crate) fn is_silent(self) -> bool {
+        matches!(self, Self::VllmSilent | Self::VllmCompletions)
+    }
+
     /// Whether the labels in its log are what they were called.
     pub(crate) fn can_be_labelled(self) -> bool {
         self != Self::VllmClosed
     }
 }
+
+/// How long a server is away at least: longer than the time between two probes.
+pub(crate) const AWAY: Duration = Duration::from_millis(120);
 
 /// A fault and its name.
 type Named = (&'static str, HttpFault);
@@ -124,7 +132,7 @@ impl Chaos {
             ("truncate", HttpFault::Truncate { after }),
             ("garbage", HttpFault::Garbage { after }),
             // Nobody starts a server anew before its clients can see that it is gone.
-            ("die", HttpFault::Die { after, back_after: Some(Duration::from_millis(30) + delay) }),
+            ("die", HttpFault::Die { after, back_after: Some(AWAY + delay) }),
             ("wrong_ids", HttpFault::WrongIds { after }),
             ("extra_logprob", HttpFault::ExtraLogprob { after }),
             ("stall", HttpFault::Stall { after }),

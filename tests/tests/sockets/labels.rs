@@ -14,6 +14,8 @@ pub(crate) struct Labels {
     pub(crate) flagged: u64,
     /// Wrong, in a record of which a crash lost something; never so that it seems less stale.
     pub(crate) lost: u64,
+    /// Of a silent server that was away unnoticed.
+    pub(crate) unnoticed: u64,
     /// Of a server whose weights have no label.
     pub(crate) unknown: u64,
     /// Records that are flagged.
@@ -46,6 +48,12 @@ fn check_one(joined: &[Joined], names: &Names, told: &Told, labels: &mut Labels)
         if !one.flavour.can_be_labelled() {
             labels.unknown += u64::from(span.len);
             oldest = None;
+            continue;
+        }
+        if one.flavour.is_silent() && record.life > 0 && record.label(0) == Some("0") && one.call.noted.0 > 0
+        {
+            // It was started anew so fast that no probe saw it, and nothing in its answers tells.
+            labels.unnoticed += u64::from(span.len);
             continue;
         }
         for position in span.start..span.start + span.len {

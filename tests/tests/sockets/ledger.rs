@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, Stream};
 use respool_core::{EffectId, Fault, GenerateEvent, GenerateFinish, PolicyVersion, RolloutId};
-use respool_llm::{ControlFuture, Controls, LlmServer, Load, ServerCall, WeightSync, WireIds};
+use respool_llm::{ControlFuture, Controls, LlmServer, Load, ModelInfo, ServerCall, WeightSync, WireIds};
 use respool_llm_http::HttpServer;
 use respool_stack::GenerateStream;
 use tokio::sync::Notify;
@@ -191,8 +191,16 @@ impl LlmServer for Watched {
         self.server.continue_generation()
     }
 
+    fn abort<'a>(&'a self, id: &'a str) -> ControlFuture<'a, ()> {
+        self.server.abort(id)
+    }
+
     fn abort_all(&self) -> ControlFuture<'_, ()> {
         self.server.abort_all()
+    }
+
+    fn model_info(&self) -> ControlFuture<'_, ModelInfo> {
+        self.server.model_info()
     }
 
     fn set_version(&self, version: PolicyVersion) -> ControlFuture<'_, ()> {
