@@ -83,8 +83,19 @@ impl Pool {
     /// Removes a server, at any time. Its streams end as broken, so that their rollouts go on
     /// elsewhere. Whether there was one.
     pub fn remove(&self, name: &str) -> bool {
-        let removed = self.shared.change(|roster, _| roster.remove(name));
-        removed.inspect(|member| member.gone.cancel()).is_some()
+        let Some((member, may_be_paused)) = self.shared.change(|roster, _| roster.remove(name)) else {
+            return false;
+        };
+        member.gone.cancel();
+        if may_be_paused {
+            // Nobody would end its pause any more.
+            let limit = self.shared.settings.control_timeout;
+            #[expect(clippy::disallowed_methods, reason = "holds a server, which is nobody's any more")]
+            drop(tokio::spawn(async move {
+                let _continued = tokio::time::timeout(limit, member.server.continue_generation()).await;
+            }));
+        }
+        true
     }
 
     /// How each server is, for people.

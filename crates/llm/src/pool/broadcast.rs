@@ -10,9 +10,10 @@ use crate::{ControlFuture, Load};
 type Answers<T> = Vec<(String, Result<T, Fault>)>;
 
 impl Pool {
-    /// Has every server load weights from a folder that it can read. One whose outcome is not known
-    /// is ejected, and comes back only with the version's label. To be followed by
-    /// [`set_version`](crate::ServerManager::set_version), which puts the version in force.
+    /// Has every server load weights from a folder that it can read. One that refuses, or whose
+    /// outcome is not known, is out of service until a later update succeeds, or it shows the version's
+    /// label by itself. To be followed by [`set_version`](crate::ServerManager::set_version), which puts
+    /// the version in force and labels those that have the weights.
     pub async fn update_from_disk(&self, model_path: &str, version: PolicyVersion) -> Answers<()> {
         let update = |member: Member| async move {
             let call = member.server.update_from_disk(model_path, version);
@@ -21,9 +22,9 @@ impl Pool {
                 let Some(entry) = roster.entry(member.id) else { return };
                 match Answer::from(updated.clone()) {
                     Answer::Done => entry.took_version(version),
-                    Answer::Refused(_) => {}
+                    Answer::Refused(_) => entry.missed_update(version),
                     Answer::Unknown(fault) => {
-                        entry.label = Some(version.to_string());
+                        entry.missed_update(version);
                         roster.eject(member.id, &fault, now);
                     }
                 }

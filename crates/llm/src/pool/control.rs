@@ -238,7 +238,7 @@ impl Shared {
         let _one = self.sync.lock().await;
         let has_label = |member: &Member| member.server.controls().set_version;
         let (asked, unasked): (Vec<_>, Vec<_>) =
-            self.read(|roster| roster.members()).into_iter().partition(has_label);
+            self.read(|roster| roster.members_with_weights()).into_iter().partition(has_label);
         let tell = |member: Member| {
             let limit = self.settings.control_timeout;
             async move { self.ask(&member, limit, member.server.set_version(version)).await }.boxed()

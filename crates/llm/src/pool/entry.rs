@@ -98,6 +98,8 @@ pub(crate) struct Entry {
     /// The label that its weights have, as far as known.
     pub(crate) label: Option<String>,
     pub(crate) is_stale: bool,
+    /// Whether an update of its weights failed, or nobody knows: only its own label shows that it has them.
+    pub(crate) lacks_weights: bool,
     /// Whether it may have been started anew since its label was read.
     pub(crate) is_suspect: bool,
     /// Whether it answered the pause that stands.
@@ -120,6 +122,7 @@ impl Entry {
             owed: Owed::default(),
             label: None,
             is_stale: false,
+            lacks_weights: false,
             is_suspect: false,
             took_pause: false,
             next_visit: now,
@@ -138,7 +141,7 @@ impl Entry {
 
     pub(crate) const fn state(&self) -> ServerState {
         match self.vitals.condition {
-            _ if self.is_stale => ServerState::Stale,
+            _ if self.is_stale || self.lacks_weights => ServerState::Stale,
             _ if self.owed.resume || self.owed.version => ServerState::Owed,
             Condition::Ejected { .. } => ServerState::Ejected,
             _ if self.is_suspect => ServerState::Suspect,
@@ -174,6 +177,7 @@ impl Entry {
         let was_stale = self.is_stale;
         if is_current {
             self.owed.version = false;
+            self.lacks_weights = false;
         }
         self.is_stale = !is_current && self.label.as_ref().is_some_and(|expected| *expected != found);
         if !self.is_stale {
@@ -185,6 +189,7 @@ impl Entry {
     /// The server took this version: what was known before does not count any more.
     pub(crate) fn took_version(&mut self, version: PolicyVersion) {
         self.is_stale = false;
+        self.lacks_weights = false;
         self.is_suspect = false;
         self.owed.version = false;
         self.label = Some(version.to_string());
@@ -204,6 +209,17 @@ impl Entry {
     pub(crate) fn forget_label(&mut self) {
         self.label = None;
         self.is_stale = false;
+    }
+
+    /// An update to this version failed, or nobody knows: the label is not set for it.
+    pub(crate) fn missed_update(&mut self, version: PolicyVersion) {
+        self.lacks_weights = true;
+        self.label = Some(version.to_string());
+    }
+
+    /// Whether it may be paused, by us.
+    pub(crate) const fn may_be_paused(&self) -> bool {
+        self.took_pause || self.owed.resume
     }
 
     pub(crate) fn count_failure(&self, class: Class) {

@@ -39,8 +39,11 @@ impl Roster {
             return (Vec::new(), None);
         }
         let (mut visits, is_synced) = (Vec::new(), self.is_synced);
+        let interval = self.settings.probe_interval();
         for entry in self.entries.iter_mut().filter(|entry| !entry.is_visited && entry.next_visit <= now) {
             entry.is_visited = true;
+            // Whatever happens meanwhile may want the next visit sooner.
+            entry.next_visit = after(now, interval);
             let is_sure = entry.in_service() && entry.label.is_some() && entry.vitals.failures == 0;
             let reads_label = is_synced || !is_sure;
             visits.push(Visit { member: entry.member(), reads_label });
@@ -102,13 +105,13 @@ impl Roster {
     }
 
     fn visited(&mut self, member: &Member, now: Instant) {
-        let interval = self.settings.probe_interval();
         let Some(entry) = self.entry(member.id) else { return };
         entry.is_visited = false;
-        entry.next_visit = match entry.vitals.condition {
-            Condition::Ejected { until } if until > now => until,
-            Condition::Ejected { .. } | Condition::Well | Condition::Returning { .. } => after(now, interval),
-        };
+        if let Condition::Ejected { until } = entry.vitals.condition
+            && until > now
+        {
+            entry.next_visit = until;
+        }
     }
 }
 

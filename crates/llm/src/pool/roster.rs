@@ -90,11 +90,13 @@ impl Roster {
         Ok(())
     }
 
-    pub(crate) fn remove(&mut self, name: &str) -> Option<Member> {
+    /// Removes a server; whether it may be paused.
+    pub(crate) fn remove(&mut self, name: &str) -> Option<(Member, bool)> {
         let index = self.entries.iter().position(|entry| entry.name() == name)?;
         let entry = self.entries.remove(index);
         entry.meters.outstanding.set(0.0);
-        Some(entry.member)
+        let may_be_paused = entry.may_be_paused() || self.pause.is_some();
+        Some((entry.member, may_be_paused))
     }
 
     /// Chooses a server for a request of this rollout and takes a place there.
@@ -262,6 +264,11 @@ impl Roster {
 
     pub(crate) fn members(&self) -> Vec<Member> {
         self.entries.iter().map(Entry::member).collect()
+    }
+
+    /// Those that have the weights that a new version labels.
+    pub(crate) fn members_with_weights(&self) -> Vec<Member> {
+        self.entries.iter().filter(|entry| !entry.lacks_weights).map(Entry::member).collect()
     }
 
     pub(crate) fn statuses(&self) -> Vec<ServerStatus> {

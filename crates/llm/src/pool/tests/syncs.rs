@@ -260,6 +260,34 @@ async fn broadcasts_say_what_each_server_answered() {
     let updated = pool.update_from_disk("/weights/3", PolicyVersion(3)).await;
     assert!(updated[0].1.is_ok());
     assert!(updated[1].1.as_ref().is_err_and(|fault| fault.message.contains("server b")), "{updated:?}");
-    pool.set_version(PolicyVersion(3)).await.unwrap();
-    assert!(states(&pool).iter().all(|state| *state != ServerState::Stale), "{:?}", states(&pool));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_version_labels_no_weights_that_may_not_be_there() {
+    for way in [Way::Hangs, Way::Fails, Way::Refused] {
+        let servers = [Fake::new("a"), Fake::new("b")];
+        let pool = pool_with(small(), &[&servers[0], &servers[1]]);
+        servers[1].goes("update", way);
+        assert!(pool.update_from_disk("/weights/3", PolicyVersion(3)).await[1].1.is_err());
+        pool.set_version(PolicyVersion(3)).await.unwrap();
+        calm().await;
+        assert_eq!(states(&pool), [ServerState::Well, ServerState::Stale], "{way:?}");
+        assert_eq!(servers[1].calls(&["version"]), [] as [String; 0], "{way:?}");
+        servers[1].goes("update", Way::Well);
+        assert!(pool.update_from_disk("/weights/3", PolicyVersion(3)).await[1].1.is_ok());
+        calm().await;
+        assert_ne!(states(&pool)[1], ServerState::Stale, "{way:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_removed_during_a_pause_is_continued() {
+    let servers = [Fake::new("a"), Fake::new("b")];
+    let pool = pool_with(small(), &[&servers[0], &servers[1]]);
+    pool.pause(WeightSync::Keep).await.unwrap();
+    assert!(servers[0].lock().is_paused);
+    assert!(pool.remove("a"));
+    calm().await;
+    assert_eq!((servers[0].lock().is_paused, servers[1].lock().is_paused), (false, true));
+    assert!(!pool.remove("a"));
 }
