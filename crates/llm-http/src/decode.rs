@@ -4,6 +4,7 @@ mod failure;
 mod finish;
 mod json;
 mod label;
+mod scan;
 mod sglang;
 mod vllm;
 

@@ -7,6 +7,7 @@
 
 mod event;
 mod repeated;
+mod scan;
 
 use respool_core::{Logprob, Token};
 
@@ -55,8 +56,17 @@ impl SglangDecoder {
     /// # Errors
     /// If it is not what the wire format says.
     pub fn decode(&mut self, text: &[u8]) -> Result<Decoded, Malformed> {
-        let skipped = |repeats: bool| if repeats { self.seen } else { 0 };
-        let skip = Skip { ids: skipped(self.repeats.ids), logprobs: skipped(self.repeats.logprobs) };
+        if let Some(event) = scan::event(text, self.known())
+            && let Ok(decoded) = self.take(event, text)
+        {
+            return decoded;
+        }
+        self.decode_fully(text)
+    }
+
+    /// The same, without the quick way for what is usual.
+    pub(super) fn decode_fully(&mut self, text: &[u8]) -> Result<Decoded, Malformed> {
+        let skip = self.known();
         let mut spare = Vec::new();
         let event = read(EventSeed(skip), text, &mut spare)?;
         match self.take(event, text) {
@@ -69,6 +79,12 @@ impl SglangDecoder {
             Err(Short) => Err(short()),
             Ok(decoded) => decoded,
         }
+    }
+
+    /// How much of each list need not be looked at.
+    fn known(&self) -> Skip {
+        let skipped = |repeats: bool| if repeats { self.seen } else { 0 };
+        Skip { ids: skipped(self.repeats.ids), logprobs: skipped(self.repeats.logprobs) }
     }
 
     /// What is new in an event. The outer error is a list that has less than what is new.

@@ -1,5 +1,7 @@
 //! vLLM's `/inference/v1/generate` and `/v1/completions`: every event says what is new.
 
+mod scan;
+
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -41,8 +43,7 @@ struct Choice<'a> {
     token_ids: Option<Vec<Token>>,
     #[serde(borrow)]
     text: Option<&'a RawValue>,
-    #[serde(borrow)]
-    logprobs: Option<Logprobs<'a>>,
+    logprobs: Option<Logprobs>,
     #[serde(borrow)]
     weight_versions: Option<Vec<RawSpan<'a>>>,
     prompt_token_ids: Option<Vec<Token>>,
@@ -50,19 +51,17 @@ struct Choice<'a> {
 
 /// The log-probabilities in one of two shapes.
 #[derive(Deserialize)]
-struct Logprobs<'a> {
+struct Logprobs {
     content: Option<Vec<Named>>,
     token_logprobs: Option<Vec<Value>>,
-    #[serde(borrow)]
-    tokens: Option<Vec<TokenText<'a>>>,
+    tokens: Option<Vec<TokenText>>,
 }
 
 /// The sampled token's entry. Its list of the likeliest tokens is not looked at.
 #[derive(Deserialize)]
-struct Entry<'a> {
+struct Entry {
     token_id: Option<Token>,
-    #[serde(borrow)]
-    token: Option<TokenText<'a>>,
+    token: Option<TokenText>,
     logprob: Value,
 }
 
@@ -75,19 +74,25 @@ struct Named {
 impl<'de> Deserialize<'de> for Named {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Entry { token_id, token, logprob } = Entry::deserialize(deserializer)?;
-        Ok(Self { name: token_id.or_else(|| token?.id()), logprob: logprob.0 })
+        Ok(Self { name: token_id.or_else(|| token?.0), logprob: logprob.0 })
     }
 }
 
-/// A token's text, unread.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(transparent)]
-struct TokenText<'a>(#[serde(borrow)] &'a RawValue);
+/// The id that a token's text is, where it is `token_id:N`.
+#[derive(Clone, Copy)]
+struct TokenText(Option<Token>);
 
-impl TokenText<'_> {
-    /// The id, where the text is `token_id:N`.
-    fn id(self) -> Option<Token> {
-        self.0.get().strip_prefix("\"token_id:")?.strip_suffix('"')?.parse().ok()
+impl TokenText {
+    /// Reads the text as JSON has it, which need not be one that Rust can hold.
+    fn of_raw(raw: &str) -> Self {
+        let id = raw.strip_prefix("\"token_id:").and_then(|raw| raw.strip_suffix('"'));
+        Self(id.and_then(|id| id.parse().ok()))
+    }
+}
+
+impl<'de> Deserialize<'de> for TokenText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <&RawValue>::deserialize(deserializer).map(|raw| Self::of_raw(raw.get()))
     }
 }
 
@@ -107,8 +112,20 @@ impl VllmDecoder {
     /// # Errors
     /// If it is not what the wire format says.
     pub fn decode(&mut self, text: &[u8]) -> Result<Decoded, Malformed> {
+        match scan::event(text) {
+            Some(event) => self.take(event, text),
+            None => self.decode_fully(text),
+        }
+    }
+
+    /// The same, without the quick way for what is usual.
+    pub(super) fn decode_fully(&mut self, text: &[u8]) -> Result<Decoded, Malformed> {
         let mut spare = Vec::new();
-        let event: Event<'_> = read(PhantomData, text, &mut spare)?;
+        let event = read(PhantomData, text, &mut spare)?;
+        self.take(event, text)
+    }
+
+    fn take(&mut self, event: Event<'_>, text: &[u8]) -> Result<Decoded, Malformed> {
         if event.error.is_some() || event.choices.is_none() {
             return failure(text);
         }
@@ -135,7 +152,7 @@ impl VllmDecoder {
 /// it does not, they are paired by position.
 fn pair(
     ids: Option<Vec<Token>>,
-    logprobs: Option<Logprobs<'_>>,
+    logprobs: Option<Logprobs>,
     has_text: bool,
 ) -> Result<(Vec<Token>, Vec<Logprob>), Malformed> {
     let values = match logprobs {
@@ -163,11 +180,11 @@ fn pair(
 /// The lists of `/v1/completions`.
 fn named_values(
     values: Option<Vec<Value>>,
-    tokens: Option<Vec<TokenText<'_>>>,
+    tokens: Option<Vec<TokenText>>,
 ) -> Result<Option<Vec<Named>>, Malformed> {
     let tokens = tokens.unwrap_or_default();
     let Some(values) = values else {
-        let missing = |token: TokenText<'_>| Named { name: token.id(), logprob: Logprob::MISSING };
+        let missing = |token: TokenText| Named { name: token.0, logprob: Logprob::MISSING };
         return Ok((!tokens.is_empty()).then(|| tokens.into_iter().map(missing).collect()));
     };
     if !tokens.is_empty() && tokens.len() != values.len() {
@@ -176,7 +193,7 @@ fn named_values(
     }
     let mut names = tokens.into_iter();
     let named = values.into_iter().map(|Value(logprob)| {
-        let name = names.next().and_then(TokenText::id);
+        let name = names.next().and_then(|text| text.0);
         Named { name, logprob }
     });
     Ok(Some(named.collect()))

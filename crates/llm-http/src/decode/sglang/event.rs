@@ -46,8 +46,8 @@ pub(super) struct Event<'a> {
     pub(super) request_id: Option<Text<'a>>,
     pub(super) prompt_ids: Option<Vec<Token>>,
     pub(super) is_error: bool,
-    has_meta_info: bool,
-    has_text: bool,
+    pub(super) has_meta_info: bool,
+    pub(super) has_text: bool,
 }
 
 impl Event<'_> {
