@@ -110,7 +110,7 @@ pub(crate) struct ResumeArgs {
 /// Which servers generate.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ServerArgs {
-    /// Base URLs of LLM servers; without them the built-in policy generates.
+    /// Base URLs of LLM servers; without them those of the configuration.
     #[arg(long = "server", value_name = "URL[,URL...]", value_delimiter = ',', env = "RESPOOL_SERVERS")]
     pub(crate) urls: Vec<String>,
     /// What they are [default: auto].

@@ -75,8 +75,12 @@ impl Config {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read the configuration {name}"))?;
         let mut config = Self::parse(&text, &name)?;
-        if let (Some(model), Some(folder)) = (&config.model.path, path.parent()) {
-            config.model.path = Some(folder.join(model)); // relative to the file that says it
+        if let Some(folder) = path.parent() {
+            let http = &mut config.servers.http;
+            let paths = [&mut config.model.path, &mut http.api_key_file, &mut http.admin_key_file];
+            for path in paths.into_iter().flatten() {
+                *path = folder.join(&path); // relative to the file that says it
+            }
         }
         Ok(config)
     }

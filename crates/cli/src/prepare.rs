@@ -78,7 +78,8 @@ impl<'a> Template<'a> {
             anyhow::bail!("run.default_agent_loop: no agent loop {default_loop:?}, expected one of: {known}");
         }
         let mut limits = config.limits.resolve();
-        limits.context_length = limits.context_length.or(setup.context_length);
+        let contexts = [limits.context_length, setup.context_length];
+        limits.context_length = contexts.into_iter().flatten().min();
         let template_args = serde_json::to_string(&config.model.apply_chat_template_kwargs)?;
         Ok(Self { plan, loops, tools, default_loop, template_args: JsonText::new(template_args)?, limits })
     }

@@ -12,7 +12,7 @@ use anyhow::{Context, anyhow, bail};
 use futures_util::future::join_all;
 use respool_core::PolicyVersion;
 use respool_dialect::HfDialect;
-use respool_llm::{Pool, WireIds};
+use respool_llm::{Pool, WireIds, version_of_label};
 use respool_llm_http::{
     ClientError, EngineChoice, Expectations, HttpServer, Report, check_sampling, connect,
 };
@@ -39,7 +39,8 @@ pub(crate) async fn check(
     join_all(checks).await
 }
 
-/// The pool of a configuration's servers, and the shortest context of their models, if they say.
+/// The pool of a configuration's servers, and the shortest context of their models, if they say. The
+/// version in force is the newest that one of them has: versions never go back.
 ///
 /// # Errors
 /// If one of them is not fit for use, or the sampling cannot be continued there.
@@ -53,9 +54,12 @@ pub(crate) async fn pool(
     let may_continue = config.options.resolve(&config.compat).partial_rollout;
     check_sampling(&config.sampling.resolve(), may_continue)
         .map_err(|reason| anyhow!("[sampling]: {reason}"))?;
-    let pool = Pool::new(section.pool.clone(), wire_ids()?, seed, version);
     let (mut unfit, mut contexts) = (Vec::new(), Vec::new());
-    for checked in check(section, Some(dialect), config.model.path.as_deref()).await {
+    let checked = check(section, Some(dialect), config.model.path.as_deref()).await;
+    let labels = checked.iter().flatten().filter_map(|(_, report)| report.weight_label.as_deref());
+    let version = labels.filter_map(version_of_label).chain([version]).max().unwrap_or(version);
+    let pool = Pool::new(section.pool.clone(), wire_ids()?, seed, version);
+    for checked in checked {
         match checked {
             Ok((server, report)) => {
                 report.notes.iter().for_each(|note| screen::warn(&format!("{}: {note}", report.url)));

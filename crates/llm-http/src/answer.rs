@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use metrics::counter;
-use respool_core::{Class, GenerateDelta, GenerateEvent, GenerateFinish, PolicyVersion, Token, VersionSpan};
+use respool_core::{
+    Class, GenerateDelta, GenerateEvent, GenerateFinish, Logprob, PolicyVersion, Token, VersionSpan,
+};
 
 use crate::{ClientError, Decoded, Decoder, ErrorKind, Label, LabelSpan, Malformed, ServerError, WireFinish};
 
@@ -174,7 +176,7 @@ impl Answer {
         if !spans.iter().any(is_version) {
             return None;
         }
-        let uncertain = !spans.iter().all(is_version);
+        let uncertain = !spans.iter().all(is_version) || !are_one_after_the_other(&spans);
         let spans = spans.into_iter().filter_map(|LabelSpan { start, len, label }| {
             // An engine may count tokens that did not arrive.
             let len = len.min(self.tokens.checked_sub(start)?);
@@ -194,7 +196,11 @@ impl Answer {
         self.cut_after_stop(&mut decoded);
         if !decoded.tokens.is_empty() {
             let version = decoded.label.map_or(self.noted, |label| self.version(&label));
-            let (tokens, logprobs) = (decoded.tokens, decoded.logprobs);
+            let (tokens, mut logprobs) = (decoded.tokens, decoded.logprobs);
+            logprobs
+                .iter_mut()
+                .filter(|value| is_no_logprob(**value))
+                .for_each(|value| *value = Logprob::MISSING);
             self.tokens = self.tokens.saturating_add(u32::try_from(tokens.len()).unwrap_or(u32::MAX));
             self.events.push_back(GenerateEvent::Delta(GenerateDelta { version, tokens, logprobs }));
         }
@@ -203,6 +209,30 @@ impl Answer {
         }
         if let Some(finish) = decoded.finish {
             self.state = self.finished(finish);
+            self.check_count();
+        }
+    }
+
+    /// A whole answer has as many tokens as the engine says that it sampled. If one was lost or came
+    /// twice on the way nobody knows which, and what was given on cannot be trusted any more.
+    fn check_count(&mut self) {
+        let is_whole = matches!(&self.state, State::Finished(finish) if *finish != GenerateFinish::Abort);
+        let Some(counted) = self.spans.iter().map(|span| span.start.saturating_add(span.len)).max() else {
+            return;
+        };
+        if is_whole && !self.was_cut && counted != self.tokens {
+            let message = format!(
+                "the engine sampled {counted} tokens and {} arrived: some were lost or doubled on the way, \
+                 and the rollout is given up; look at what stands between us and the engine",
+                self.tokens
+            );
+            let error = ClientError::with_class(
+                ErrorKind::InvalidResponse,
+                Class::Terminal,
+                &self.facts.name,
+                message,
+            );
+            self.state = State::Failed(error);
         }
     }
 
@@ -273,10 +303,9 @@ impl Answer {
             Label::Version(version) => *version,
             Label::Other(name) => {
                 if !self.facts.label_reported.swap(true, Ordering::Relaxed) {
-                    tracing::warn!(
+                    tracing::info!(
                         server = self.facts.name,
                         label = &**name,
-                        noted = self.noted.0,
                         "the server's label of its weights is no version: \
                          tokens get the version that was in force when their request was sent"
                     );
@@ -285,6 +314,21 @@ impl Answer {
             }
         }
     }
+}
+
+/// Whether each span begins where the one before it ends.
+fn are_one_after_the_other(spans: &[LabelSpan]) -> bool {
+    let mut end = 0_u32;
+    spans.iter().all(|span| {
+        let follows = span.start == end;
+        end = span.start.saturating_add(span.len);
+        follows
+    })
+}
+
+/// A probability over 1, beyond what rounding does, is no probability.
+fn is_no_logprob(value: Logprob) -> bool {
+    value.get().is_some_and(|value| value > 1e-3)
 }
 
 /// Counts tokens that came and that nobody gets.

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use respool_core::{EffectId, GenerateEvent, GenerateRequest, PolicyVersion, RolloutId, Sampling, Token};
+use respool_core::{
+    Class, EffectId, GenerateEvent, GenerateRequest, PolicyVersion, RolloutId, Sampling, Token,
+};
 use respool_llm::{Controls, ServerCall, WireIds};
 use tokio_util::sync::CancellationToken;
 
@@ -100,7 +102,7 @@ pub async fn self_test(
     let mut reasons = Vec::new();
     for &api in apis {
         let server = asker(api, model.as_deref())?;
-        match try_tokens(&server, expected).await {
+        match try_patiently(&server, expected).await {
             Ok(trial) => return Ok(report(&server, info, model, trial, expected, reasons).await),
             // Says nothing of the route: the next one would not do better.
             Err(error) if matches!(error.kind(), ErrorKind::Connect | ErrorKind::Timeout) => {
@@ -117,6 +119,34 @@ pub async fn self_test(
 struct Trial {
     labels_tokens: bool,
     is_cumulative: bool,
+}
+
+/// Whether an error may pass by itself: a server that has too much to do, or is just starting.
+fn is_passing(error: &ClientError) -> bool {
+    let kinds = [
+        ErrorKind::Connect,
+        ErrorKind::Timeout,
+        ErrorKind::Broken,
+        ErrorKind::HttpStatus,
+        ErrorKind::ServerError,
+    ];
+    error.class() != Class::Terminal && kinds.contains(&error.kind())
+}
+
+/// Tries again, a few times, where an error may pass.
+async fn try_patiently(server: &HttpServer, expected: &Expectations) -> Result<Trial, ClientError> {
+    const LONGEST: Duration = Duration::from_secs(5);
+    let mut result = try_tokens(server, expected).await;
+    for pause in [Duration::from_millis(300), Duration::from_secs(1)] {
+        let Err(error) = &result else { break };
+        if !is_passing(error) || error.kind() == ErrorKind::Timeout {
+            break;
+        }
+        let wish = if let Class::Overloaded { after } = error.class() { after } else { None };
+        tokio::time::sleep(wish.unwrap_or(pause).min(LONGEST)).await;
+        result = try_tokens(server, expected).await;
+    }
+    result
 }
 
 async fn try_tokens(server: &HttpServer, expected: &Expectations) -> Result<Trial, ClientError> {

@@ -106,6 +106,10 @@ impl Default for HttpSettings {
     }
 }
 
+/// Headers that requests have anyway.
+const OUR_HEADERS: [&str; 7] =
+    ["accept", "authorization", "connection", "content-length", "content-type", "host", "transfer-encoding"];
+
 impl HttpSettings {
     /// The driver waits this long for the end of a stream that it aborted.
     const DRIVER_WAITS: Duration = Duration::from_secs(2);
@@ -113,6 +117,12 @@ impl HttpSettings {
     pub(crate) fn check(&self, server: &str) -> Result<(), ClientError> {
         if self.abort_grace >= Self::DRIVER_WAITS {
             let message = format!("abort_grace is {:?}, expected less than 2s", self.abort_grace);
+            return Err(ClientError::new(ErrorKind::Settings, server, message));
+        }
+        let header = self.session_header.as_deref().map(str::to_ascii_lowercase);
+        if let Some(header) = header.filter(|header| OUR_HEADERS.contains(&header.as_str())) {
+            let message =
+                format!("session_header is {header:?}, which a request has already; expected another name");
             return Err(ClientError::new(ErrorKind::Settings, server, message));
         }
         Ok(())

@@ -186,6 +186,8 @@ pub(crate) struct Outcome {
     pub(crate) tokens: Vec<u32>,
     pub(crate) versions: Vec<u64>,
     pub(crate) spans: Vec<(u32, u32, u64)>,
+    pub(crate) is_uncertain: bool,
+    pub(crate) logprobs: Vec<respool_core::Logprob>,
     /// The finish, or the kind of the error.
     pub(crate) end: String,
 }
@@ -198,8 +200,10 @@ pub(crate) async fn outcome(mut stream: ClientStream) -> Outcome {
             Ok(GenerateEvent::Delta(delta)) => {
                 outcome.versions.extend(vec![delta.version.0; delta.tokens.len()]);
                 outcome.tokens.extend(delta.tokens);
+                outcome.logprobs.extend(delta.logprobs);
             }
-            Ok(GenerateEvent::Versions { spans, .. }) => {
+            Ok(GenerateEvent::Versions { spans, uncertain }) => {
+                outcome.is_uncertain = uncertain;
                 outcome.spans = spans.iter().map(|span| (span.start, span.len, span.version.0)).collect();
             }
             Ok(GenerateEvent::Ended(finish)) => outcome.end = finish_name(&finish),

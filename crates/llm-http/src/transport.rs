@@ -176,15 +176,19 @@ fn base_url(url: &str) -> Result<String, ClientError> {
     let base = url.trim_end_matches('/');
     let wrong = |why: &str| {
         // What stands before an @ may be a password.
-        let shown = base.rsplit('@').next().unwrap_or_default();
+        let shown = base.rsplit('@').next().filter(|shown| !shown.is_empty()).unwrap_or("(an empty URL)");
         ClientError::new(ErrorKind::Settings, shown, why)
     };
     let uri: Uri = base.parse().map_err(|_| wrong("not a URL, expected http://HOST:PORT"))?;
     if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
         return Err(wrong("a URL with a user in it: give keys with api_key_env or api_key_file"));
     }
-    if uri.query().is_some() {
-        return Err(wrong("a URL with a query, expected http://HOST:PORT"));
+    if uri.query().is_some() || base.contains('#') {
+        return Err(wrong("a URL with a query or a fragment, expected http://HOST:PORT"));
+    }
+    let port = uri.authority().and_then(|authority| authority.as_str().rsplit_once(':'));
+    if port.is_some_and(|(_, port)| !port.ends_with(']') && port.parse::<u16>().is_err()) {
+        return Err(wrong("the port is no number up to 65535"));
     }
     match uri.scheme_str() {
         Some("http") => Ok(base.to_owned()),

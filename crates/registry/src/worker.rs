@@ -95,6 +95,12 @@ impl AgentLoopWorker {
         Ok(())
     }
 
+    /// Lets rollouts run again under the version that is in force: after an interrupt that no weight
+    /// update came of.
+    pub fn go_on(&self) {
+        self.shared.gate.open();
+    }
+
     /// Where every rollout is.
     #[must_use]
     pub fn counts(&self) -> Counts {

@@ -1,6 +1,6 @@
 //! A server under test, and ways of asking it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::wire::{Collected, collect, request, wire_ids};
 
-/// What is asked where no model folder gives a text: any ids will do.
-pub(super) const PROMPT: [Token; 3] = [100, 101, 102];
+/// What is asked.
+const TEXT: &str = "The capital of France is";
 /// How far log-probabilities of one token may be from each other.
 const LOGPROBS_WITHIN: f32 = 1e-4;
 /// How long anything may take: an engine on a CPU is slow, one that hangs is told of.
@@ -34,15 +34,10 @@ impl Suite {
     /// # Errors
     /// If it is not.
     pub(super) async fn connect(url: &str, model: Option<PathBuf>) -> Result<Self> {
-        let mut expected = Expectations { prompt_ids: PROMPT.to_vec(), ..Expectations::default() };
-        if let Some(folder) = model {
-            let text = "The capital of France is";
-            let dialect = HfDialect::load(&folder, DialectOptions::new(Clock::from_unix_seconds(0)))
-                .with_context(|| folder.display().to_string())?;
-            expected.vocab_size = Some(dialect.vocab_size().max(rows(&folder).unwrap_or_default()));
-            expected.prompt_ids = dialect.encode_text(text)?;
-            expected.prompt = Some(text.to_owned());
-        }
+        let expected = match model {
+            Some(folder) => of_model(&folder)?,
+            None => Expectations { prompt_ids: prompt_of(&embedded()?)?, ..Expectations::default() },
+        };
         let (server, report) = connect(url, EngineChoice::Auto, &expected, HttpSettings::default()).await?;
         let pool = Pool::new(PoolSettings::default(), wire_ids(), 0, PolicyVersion(0));
         pool.add(Arc::new(server.clone()))?;
@@ -99,8 +94,33 @@ impl Suite {
     }
 }
 
+/// What a model folder makes of the text.
+fn of_model(folder: &Path) -> Result<Expectations> {
+    let dialect = HfDialect::load(folder, DialectOptions::new(Clock::from_unix_seconds(0)))
+        .with_context(|| folder.display().to_string())?;
+    let rows = rows(folder).unwrap_or_default();
+    Ok(Expectations {
+        vocab_size: Some(dialect.vocab_size().max(rows)),
+        prompt_ids: prompt_of(&dialect)?,
+        ..Expectations::default()
+    })
+}
+
+/// The dialect whose ids are asked where no model folder is given: any model has them, and the mock
+/// server without a model folder speaks it.
+pub(super) fn embedded() -> Result<HfDialect> {
+    Ok(HfDialect::embedded(DialectOptions::new(Clock::from_unix_seconds(0)))?)
+}
+
+/// A text and the beginning of an answer, so that a policy that looks for that finds it.
+pub(super) fn prompt_of(dialect: &HfDialect) -> Result<Vec<Token>> {
+    let mut prompt = dialect.encode_text(TEXT)?;
+    prompt.extend(dialect.generation_prompt()?);
+    Ok(prompt)
+}
+
 /// Rows of the model, which may be more than its tokenizer has tokens.
-fn rows(folder: &std::path::Path) -> Option<u32> {
+fn rows(folder: &Path) -> Option<u32> {
     let config: serde_json::Value =
         serde_json::from_slice(&std::fs::read(folder.join("config.json")).ok()?).ok()?;
     config.get("vocab_size")?.as_u64().and_then(|size| u32::try_from(size).ok())

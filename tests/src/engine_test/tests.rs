@@ -12,8 +12,16 @@ fn config(engine: Engine) -> MockHttpConfig {
         Arc::new(|text| text.bytes().map(|byte| u32::from(byte) + 10).collect());
     let write: respool_llm_mock::CallWriter = Arc::new(|name, arguments| format!("{name}({arguments})"));
     let policy = HashPolicy::new(Grammar::new(&["search"], &write), &encode, 2);
-    let mut config =
-        MockHttpConfig::new(engine, Arc::new(policy), turns_by_suffix(suite::PROMPT.to_vec()), vec![2]);
+    let mut config = MockHttpConfig::new(
+        engine,
+        Arc::new(policy),
+        turns_by_suffix(
+            suite::embedded()
+                .and_then(|dialect| Ok(dialect.generation_prompt()?))
+                .expect("a generation prompt"),
+        ),
+        vec![2],
+    );
     config.token_latency = Duration::from_millis(3);
     config.context_length = 4096;
     config

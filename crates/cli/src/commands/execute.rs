@@ -3,7 +3,6 @@
 use std::{process::ExitCode, sync::Arc};
 
 use anyhow::Context;
-use respool_core::PolicyVersion;
 use respool_format::FailureRecord;
 
 use crate::{
@@ -28,7 +27,6 @@ pub(super) struct Ready {
     pub(super) output: Output,
     /// Of the trajectories that are on disk.
     pub(super) summary: Summary,
-    pub(super) version: PolicyVersion,
 }
 
 /// The most failures that are shown; all of them are in `failures.jsonl`.
@@ -40,12 +38,12 @@ pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 
 /// Runs the jobs and reports.
 pub(super) async fn run(ready: Ready, jobs: Vec<Job>) -> anyhow::Result<ExitCode> {
-    let Ready { plan, setup, mut output, mut summary, version } = ready;
+    let Ready { plan, setup, mut output, mut summary } = ready;
     let conditions = Conditions {
         concurrency: plan.concurrency(),
         weight_sync_every: plan.config.run.weight_sync_every,
         weight_sync_mode: plan.config.run.weight_sync_mode.unwrap_or_default().into(),
-        version,
+        version: setup.servers.version(),
         file: plan.tasks.display().to_string(),
         stop: signals::listen()?,
     };

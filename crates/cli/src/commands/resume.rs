@@ -55,7 +55,7 @@ pub(super) fn command(args: &ResumeArgs) -> anyhow::Result<ExitCode> {
         output.failure(bad_row(&plan, row))?;
     }
     let jobs = jobs(&dir, &tasks, &plan, &before, &mut snapshots)?;
-    let ready = Ready { plan, setup: Arc::new(setup), output, summary: before.summary, version };
+    let ready = Ready { plan, setup: Arc::new(setup), output, summary: before.summary };
     runtime.block_on(execute::run(ready, jobs))
 }
 

@@ -47,7 +47,7 @@ pub(super) fn command(args: &RunArgs) -> anyhow::Result<ExitCode> {
         output.failure(bad_row(&plan, row))?;
     }
     let jobs = jobs(&tasks, plan.n()).collect();
-    let ready = Ready { plan, setup: Arc::new(setup), output, summary: Summary::default(), version };
+    let ready = Ready { plan, setup: Arc::new(setup), output, summary: Summary::default() };
     runtime.block_on(execute::run(ready, jobs))
 }
 

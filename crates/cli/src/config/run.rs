@@ -24,7 +24,7 @@ pub(crate) struct RunSection {
     #[serde(with = "humantime_serde")]
     pub(crate) tool_interrupt_deadline: Option<Duration>,
     /// How long a generation may give nothing before it counts as broken.
-    #[serde(with = "humantime_serde")]
+    #[serde(serialize_with = "humantime_serde::serialize", deserialize_with = "over_zero")]
     pub(crate) stream_timeout: Option<Duration>,
 }
 

@@ -2,14 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use anyhow::{Context, anyhow};
-use respool_core::PolicyVersion;
+use anyhow::anyhow;
+use respool_core::{Fault, PolicyVersion};
 use respool_llm::WeightSync;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::Conditions;
-use crate::{setup::Setup, stats::Stats};
+use crate::{screen, setup::Setup, stats::Stats};
 
 /// Syncs weights as often as asked until `stop`; then interrupts every rollout. When it returns, no
 /// rollout runs, none will, and no server is paused.
@@ -45,10 +45,20 @@ async fn sync_until(
             () = stop.cancelled() => return Ok(()),
             _ = ticks.tick() => {}
         }
-        version = PolicyVersion(version.0 + 1);
-        let synced = sync(setup, version, conditions.weight_sync_mode, stop).await;
-        if synced.with_context(|| format!("weight sync to version {version}"))? {
-            Stats::add(&setup.stats.syncs);
+        let next = PolicyVersion(version.0 + 1);
+        match sync(setup, next, conditions.weight_sync_mode, stop).await {
+            Ok(is_done) => {
+                version = next;
+                Stats::add_if(&setup.stats.syncs, is_done);
+            }
+            // A server that is away is no reason to end a run: it comes back, and so does the next sync.
+            Err(fault) if fault.class.may_retry() => {
+                screen::warn(&format!(
+                    "weight sync to version {next}: {fault}; it is tried again at the next one"
+                ));
+                setup.worker.go_on();
+            }
+            Err(fault) => return Err(anyhow!("weight sync to version {next}: {fault}")),
         }
     }
 }
@@ -60,7 +70,7 @@ async fn sync(
     version: PolicyVersion,
     mode: WeightSync,
     stop: &CancellationToken,
-) -> anyhow::Result<bool> {
+) -> Result<bool, Fault> {
     if mode == WeightSync::Abort {
         setup.worker.interrupt();
         setup.worker.idle().await;
@@ -70,14 +80,23 @@ async fn sync(
         // What is drained may take its time: nobody waits for that who wants to leave.
         () = stop.cancelled() => Ok(false),
         paused = setup.servers.pause(mode) => match paused {
-            Ok(()) => setup.worker.resume(version).await.map(|()| true).map_err(|fault| anyhow!("new version: {fault}")),
-            Err(fault) => Err(anyhow!("pause: {fault}")),
+            Ok(()) => setup.worker.resume(version).await.map(|()| true).map_err(|fault| during("new version", fault)),
+            Err(fault) => Err(during("pause", fault)),
         },
     };
     // Every pause is followed by a continue, also one of which nobody knows whether it took effect.
     match (changed, setup.servers.continue_generation().await) {
+        // What the pool could not tell a server, it tells it when it comes back.
+        (changed, Err(fault)) if fault.class.may_retry() => {
+            screen::warn(&format!("continue: {fault}"));
+            changed
+        }
         (changed, Ok(())) => changed,
-        (Ok(_), Err(fault)) => Err(anyhow!("continue: {fault}")),
-        (Err(error), Err(fault)) => Err(error.context(format!("and continue: {fault}"))),
+        (Ok(_), Err(fault)) => Err(during("continue", fault)),
+        (Err(error), Err(fault)) => Err(during(&format!("{error}; and continue"), fault)),
     }
+}
+
+fn during(what: &str, fault: Fault) -> Fault {
+    Fault { message: format!("{what}: {}", fault.message), ..fault }
 }

@@ -250,3 +250,38 @@ fn wrong_settings_are_named() {
     );
     assert!(error(url, |settings| settings.session_header = Some("a b".into())).contains("session_header"));
 }
+
+#[test]
+fn wrong_urls_and_settings_are_told_of() {
+    let refused = |url: &str, settings: HttpSettings| {
+        let config = HttpConfig {
+            url: url.to_owned(),
+            api: Api::SglangGenerate,
+            model: None,
+            vocab_size: None,
+            weight_label: None,
+            controls: Controls::default(),
+        };
+        HttpServer::new(config, settings).err().map(|error| error.to_string())
+    };
+    for (url, reason) in [
+        ("http://host:99999", "the port is no number"),
+        ("http://host:30000#f", "a fragment"),
+        ("http://host?x=1", "a query"),
+        ("http://user:secret@host", "a user in it"),
+        ("", "(an empty URL)"),
+        ("host:30000", "expected a URL that begins with http"),
+    ] {
+        let error = refused(url, settings()).unwrap_or_default();
+        assert!(error.contains(reason) && !error.contains("secret"), "{url}: {error}");
+    }
+    for url in ["http://host", "http://host:30000/", "http://[::1]:30000", "http://[::1]", "http://h/router"]
+    {
+        assert_eq!(refused(url, settings()), None, "{url}");
+    }
+    let header = |name: &str| HttpSettings { session_header: Some(name.to_owned()), ..settings() };
+    assert!(
+        refused("http://host", header("Authorization")).is_some_and(|error| error.contains("session_header"))
+    );
+    assert_eq!(refused("http://host", header("X-Session-ID")), None);
+}

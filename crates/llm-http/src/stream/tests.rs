@@ -120,6 +120,46 @@ async fn a_json_answer_that_breaks_off_is_broken() {
     assert_eq!((got.tokens.len(), got.end.as_str()), (0, "broken"));
 }
 
+/// The last event of an answer whose first one had two tokens, with these spans.
+fn last_with(spans: &str) -> String {
+    format!(
+        "data: {{\"choices\":[{{\"token_ids\":[7],\"logprobs\":{{\"token_logprobs\":[-1]}},\
+         \"finish_reason\":\"stop\",\"weight_versions\":[{spans}]}}]}}\n\n"
+    )
+}
+
+fn span(version: &str, start: u32, end: u32) -> String {
+    format!("{{\"version\":\"{version}\",\"start\":{start},\"end\":{end}}}")
+}
+
+#[tokio::test]
+async fn a_lost_or_doubled_token_is_noticed() {
+    for (counted, end) in [(3, "stop"), (4, "invalid_response"), (2, "invalid_response")] {
+        check(&format!("{}{}", first(), last_with(&span("1", 0, counted))), &[5, 6, 7], end).await;
+    }
+}
+
+#[tokio::test]
+async fn spans_that_contradict_each_other_are_no_certainty() {
+    let two = |a: String, b: String| format!("{a},{b}");
+    for (spans, uncertain) in [
+        (two(span("1", 0, 2), span("2", 2, 3)), false),
+        (two(span("1", 0, 3), span("2", 1, 2)), true),
+        (two(span("1", 0, 1), span("2", 2, 3)), true),
+        (two(span("2", 2, 3), span("1", 0, 2)), true),
+    ] {
+        let got = run(vec![stream_head(), write(&format!("{}{}", first(), last_with(&spans)))]).await;
+        assert_eq!((got.is_uncertain, got.end.as_str()), (uncertain, "stop"), "{spans}");
+    }
+}
+
+#[tokio::test]
+async fn a_probability_over_one_is_none() {
+    let got = run(vec![stream_head(), write(&event("[5,6]", "[3.5,0.0000001]", "\"stop\""))]).await;
+    let values: Vec<Option<f32>> = got.logprobs.iter().map(|value| value.get()).collect();
+    assert_eq!(values, [None, Some(1e-7)]);
+}
+
 #[tokio::test]
 async fn takes_a_plain_json_answer() {
     let body = r#"{"request_id":"g","choices":[{"token_ids":[5],"logprobs":null,"finish_reason":"stop"}]}"#;

@@ -233,7 +233,8 @@ impl Shared {
         self.resume().await.verdict()
     }
 
-    /// Labels all weights. If that fails, the old version stays in force, and so does a pause.
+    /// Labels all weights. If no server takes the label, the old version stays in force, and so does a
+    /// pause; if some do, those that refuse it are out of service until they take one.
     pub(crate) async fn set_version(&self, version: PolicyVersion) -> Result<(), Fault> {
         let _one = self.sync.lock().await;
         let has_label = |member: &Member| member.server.controls().set_version;
@@ -245,10 +246,18 @@ impl Shared {
         };
         let note = |entry: &mut Entry, answer: &Answer| match answer {
             Answer::Done => entry.took_version(version),
-            Answer::Refused(_) => {}
+            Answer::Refused(fault) => {
+                tracing::warn!(server = entry.name(), error = %fault, "the server did not take the version");
+                entry.is_stale = true;
+            }
             Answer::Unknown(_) => entry.missed_version(version),
         };
-        self.ask_all(asked, tell, note).await.verdict()?;
+        let tally = self.ask_all(asked, tell, note).await;
+        if tally.done == 0 {
+            // With the old version in force nobody is behind.
+            self.change(|roster, _| roster.entries.iter_mut().for_each(|entry| entry.is_stale = false));
+            tally.verdict()?;
+        }
         self.change(|roster, _| {
             roster.version = version;
             roster.is_synced = true;
