@@ -29,6 +29,36 @@
 //! assert_eq!(last.finish, Some(WireFinish::Abort));
 //! ```
 
+//!
+//! A pool of tested servers, and what one request gives (with `respool-llm`, `respool-core`, `tower` and
+//! `futures-util`; inside a tokio runtime):
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use futures_util::StreamExt;
+//! use respool_core::{GenerateRequest, PolicyVersion};
+//! use respool_llm::{ContinueSettings, Pool, PoolSettings, ServerManager, WireIds, continued};
+//! use respool_llm_http::{EngineChoice, Expectations, HttpSettings, connect};
+//! use respool_stack::GenerateCall;
+//! use tower::ServiceExt;
+//!
+//! # async fn example(request: GenerateRequest, nonce: fn() -> u64) -> Result<(), Box<dyn std::error::Error>> {
+//! // Every nonce has to be another one: an engine refuses an id that it has seen.
+//! let pool = Pool::new(PoolSettings::default(), WireIds::new(nonce), 0, PolicyVersion(0));
+//! let (server, report) =
+//!     connect("http://localhost:8000", EngineChoice::Auto, &Expectations::default(), HttpSettings::default()).await?;
+//! println!("{report}");
+//! pool.add(Arc::new(server))?;
+//! // `generate` is the trait's; `continued` asks for the rest where a stream breaks.
+//! let service = continued(pool.generate(), ContinueSettings::default());
+//! let mut events = service.oneshot(GenerateCall { request, abort: Default::default() }).await?;
+//! while let Some(event) = events.next().await {
+//!     println!("{:?}", event?);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
 mod abort;
 mod answer;
 mod api;
