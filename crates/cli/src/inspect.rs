@@ -13,7 +13,7 @@ use respool_dialect::HfDialect;
 use respool_format::{Records, Snapshot, TrajectoryRecord};
 use serde_json::json;
 
-use crate::{args::InspectArgs, config::Config, out::RunDir, screen, setup::load_dialect};
+use crate::{args::InspectArgs, config::Config, dialect::load_dialect, out::RunDir, screen};
 
 mod paint;
 mod view;

@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod config;
+mod dialect;
 mod files;
 mod fingerprint;
 mod inspect;

@@ -14,7 +14,7 @@ use respool_tools::Toolbox;
 
 use crate::{
     config::{PolicyKind, PolicySection},
-    setup::stop_token,
+    dialect::stop_token,
 };
 
 /// The reference solutions of the rollouts that are running.

@@ -117,11 +117,3 @@ fn wire_ids() -> anyhow::Result<WireIds> {
     let sent = AtomicU64::new(start);
     Ok(WireIds::new(move || sent.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed)))
 }
-
-/// The dialect of a configuration, where it names a model folder.
-pub(crate) fn given_dialect(config: &Config) -> anyhow::Result<Option<HfDialect>> {
-    match config.model.path {
-        Some(_) => crate::setup::load_dialect(config, 0).map(Some),
-        None => Ok(None),
-    }
-}

@@ -1,10 +1,9 @@
 //! Everything that a plan's rollouts run on, built.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use anyhow::{Context, anyhow};
 use respool_core::{Dialect, PolicyVersion};
-use respool_dialect::{Clock, Continues, DialectOptions, HfDialect};
+use respool_dialect::{Continues, HfDialect};
 use respool_driver::{AgentLoop, Services, Settings};
 use respool_format::Fingerprints;
 use respool_interact::Interactions;
@@ -17,6 +16,7 @@ use tower::Layer;
 
 use crate::{
     config::Config,
+    dialect::load_dialect,
     files, fingerprint,
     plan::Plan,
     policy::{self, Solutions},
@@ -110,25 +110,6 @@ fn embedded_server(
     Ok(MockServer::new(policy, config))
 }
 
-/// The dialect of a configuration; templates see that date.
-pub(crate) fn load_dialect(config: &Config, started: i64) -> anyhow::Result<HfDialect> {
-    let compat = config.compat.resolve();
-    let mut options = DialectOptions::new(Clock::from_unix_seconds(started));
-    options.continuation = compat.continuation;
-    options.control_tokens = compat.control_tokens;
-    if let Some(format) = &config.model.format {
-        options.tool_format.clone_from(format);
-    }
-    match &config.model.path {
-        Some(folder) => load_folder(folder, options),
-        None => Ok(HfDialect::embedded(options)?),
-    }
-}
-
-fn load_folder(folder: &Path, options: DialectOptions) -> anyhow::Result<HfDialect> {
-    HfDialect::load(folder, options).with_context(|| format!("model folder {}", folder.display()))
-}
-
 /// The layers around generation.
 fn generate(config: &Config, service: GenerateService) -> GenerateService {
     let timeout = config.run.stream_timeout.unwrap_or(STREAM_TIMEOUT);
@@ -161,13 +142,5 @@ fn registry(
             let rewards = Arc::new(rewards);
             registry.map(|service| with_reward(service, Arc::clone(&rewards), name))
         }
-    })
-}
-
-/// The token that ends a turn, for policies that have to say it.
-pub(crate) fn stop_token(dialect: &HfDialect) -> anyhow::Result<respool_core::Token> {
-    let stop = dialect.stop_tokens().first().copied();
-    stop.ok_or_else(|| {
-        anyhow!("the model folder names no stop token (eos_token), so no policy can end a turn")
     })
 }

@@ -8,6 +8,7 @@ use super::{FAILED, execute::runtime};
 use crate::{
     args::CheckArgs,
     config::Config,
+    dialect::given_dialect,
     screen,
     servers::{self, Checked},
 };
@@ -19,7 +20,7 @@ pub(super) fn command(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         bail!("no server to check; name one with --server URL, or in the configuration as servers.urls");
     }
     config.model.path = args.model.clone().or(config.model.path);
-    let dialect = servers::given_dialect(&config)?;
+    let dialect = given_dialect(&config)?;
     let model = config.model.path.as_deref();
     let checked = runtime()?.block_on(servers::check(&config.servers, dialect.as_ref(), model));
     let mut code = ExitCode::SUCCESS;

@@ -13,9 +13,8 @@ use super::execute::runtime;
 use crate::{
     args::{MockEngine, MockServerArgs},
     config::{Config, PolicySection},
-    files, policy, screen,
-    setup::{load_dialect, stop_token},
-    signals,
+    dialect::{load_dialect, stop_token},
+    files, policy, screen, signals,
     tasks::{Row, TaskFile},
 };
 

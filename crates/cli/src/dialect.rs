@@ -1,0 +1,44 @@
+//! The dialect of a configuration.
+
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use respool_core::Dialect;
+use respool_dialect::{Clock, DialectOptions, HfDialect};
+
+use crate::config::Config;
+
+/// The dialect of a configuration; templates see that date.
+pub(crate) fn load_dialect(config: &Config, started: i64) -> anyhow::Result<HfDialect> {
+    let compat = config.compat.resolve();
+    let mut options = DialectOptions::new(Clock::from_unix_seconds(started));
+    options.continuation = compat.continuation;
+    options.control_tokens = compat.control_tokens;
+    if let Some(format) = &config.model.format {
+        options.tool_format.clone_from(format);
+    }
+    match &config.model.path {
+        Some(folder) => load_folder(folder, options),
+        None => Ok(HfDialect::embedded(options)?),
+    }
+}
+
+fn load_folder(folder: &Path, options: DialectOptions) -> anyhow::Result<HfDialect> {
+    HfDialect::load(folder, options).with_context(|| format!("model folder {}", folder.display()))
+}
+
+/// The dialect of a configuration, where it names a model folder.
+pub(crate) fn given_dialect(config: &Config) -> anyhow::Result<Option<HfDialect>> {
+    match config.model.path {
+        Some(_) => load_dialect(config, 0).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The token that ends a turn, for policies that have to say it.
+pub(crate) fn stop_token(dialect: &HfDialect) -> anyhow::Result<respool_core::Token> {
+    let stop = dialect.stop_tokens().first().copied();
+    stop.ok_or_else(|| {
+        anyhow!("the model folder names no stop token (eos_token), so no policy can end a turn")
+    })
+}
