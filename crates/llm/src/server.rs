@@ -78,7 +78,7 @@ pub trait LlmServer: Send + Sync + fmt::Debug {
     /// Which control calls it takes, as far as known.
     fn controls(&self) -> Controls;
 
-    /// Whether it is well enough to take requests.
+    /// Whether it is well enough to take requests. A refusal says that it is there, and nothing more.
     fn probe(&self) -> ControlFuture<'_, ()>;
 
     /// Stops sampling: `Abort` ends what runs, `Keep` holds it. `Drain` is the pool's: a server that

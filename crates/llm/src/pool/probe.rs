@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use respool_core::{Fault, PolicyVersion};
+use respool_core::{Class, Fault, PolicyVersion};
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -133,10 +133,18 @@ pub(crate) async fn run(pool: Weak<Shared>, look: Arc<Notify>, gone: Cancellatio
     }
 }
 
+/// Who refuses to say how it is (a router without that route, a wrong key) is there all the same.
+async fn probe(member: &Member) -> Result<(), Fault> {
+    match member.server.probe().await {
+        Err(fault) if fault.class == Class::Terminal => Ok(()),
+        answer => answer,
+    }
+}
+
 /// Probes a server, looks at its weights, pays what it is owed.
 async fn visit(pool: Weak<Shared>, Visit { member, reads_label }: Visit) {
     let Some(settings) = pool.upgrade().map(|shared| Arc::clone(&shared.settings)) else { return };
-    let result = match in_time(settings.probe_timeout, "a probe", member.server.probe()).await {
+    let result = match in_time(settings.probe_timeout, "a probe", probe(&member)).await {
         Ok(()) => settle_up(&pool, &settings, &member, reads_label).await,
         Err(missed) => Err(missed),
     };

@@ -291,3 +291,15 @@ async fn who_is_removed_during_a_pause_is_continued() {
     assert_eq!((servers[0].lock().is_paused, servers[1].lock().is_paused), (false, true));
     assert!(!pool.remove("a"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_refuses_to_be_probed_serves() {
+    let server = Fake::new("a");
+    server.goes("probe", Way::Refused);
+    let pool = pool_with(small(), &[&server]);
+    for _ in 0..4 {
+        calm().await;
+        tokio::time::sleep(small().probe_interval).await;
+    }
+    assert_eq!(states(&pool), [ServerState::Well]);
+}
