@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, anyhow, bail};
 use futures_util::future::join_all;
 use respool_core::PolicyVersion;
-use respool_dialect::HfDialect;
+use respool_dialect::{HfDialect, model_rows};
 use respool_llm::{Pool, WireIds, version_of_label};
 use respool_llm_http::{
     ClientError, EngineChoice, Expectations, HttpServer, Report, check_sampling, connect,
@@ -84,7 +84,7 @@ fn expectations(section: &ServersSection, dialect: Option<&HfDialect>, model: Op
     let mut expected = Expectations { model: section.model.clone(), ..Expectations::default() };
     if let Some(dialect) = dialect {
         // Models have more rows than their tokenizers have tokens, and may sample one of them.
-        let rows = model.and_then(rows_of_model).unwrap_or_default();
+        let rows = model.and_then(model_rows).unwrap_or_default();
         expected.vocab_size = Some(dialect.vocab_size().max(rows));
         // A text that cannot be tokenized is told of when a task needs it.
         if let Ok(ids) = dialect.encode_text(PROMPT) {
@@ -93,14 +93,6 @@ fn expectations(section: &ServersSection, dialect: Option<&HfDialect>, model: Op
         }
     }
     expected
-}
-
-/// The vocabulary's size as the model's own `config.json` says, where there is one.
-fn rows_of_model(folder: &Path) -> Option<u32> {
-    let text = std::fs::read(folder.join("config.json")).ok()?;
-    let config: serde_json::Value = serde_json::from_slice(&text).ok()?;
-    let size = config.get("vocab_size").or_else(|| config.get("text_config")?.get("vocab_size"))?;
-    size.as_u64().and_then(|size| u32::try_from(size).ok())
 }
 
 const fn engine_choice(name: EngineName) -> EngineChoice {

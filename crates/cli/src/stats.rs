@@ -33,10 +33,6 @@ impl Stats {
         counter.fetch_add(1, Relaxed);
     }
 
-    pub(crate) fn add_if(counter: &AtomicU64, happened: bool) {
-        counter.fetch_add(u64::from(happened), Relaxed);
-    }
-
     pub(crate) fn get(counter: &AtomicU64) -> u64 {
         counter.load(Relaxed)
     }

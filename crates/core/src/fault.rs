@@ -17,6 +17,16 @@ pub enum Class {
 }
 
 impl Class {
+    /// Its stable name, for records and labels of metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Transient => "transient",
+            Self::Overloaded { .. } => "overloaded",
+            Self::Terminal => "terminal",
+        }
+    }
+
     /// Whether the request may be sent again.
     #[must_use]
     pub const fn may_retry(self) -> bool {

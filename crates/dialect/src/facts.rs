@@ -1,6 +1,9 @@
 //! What somebody who serves the model, or stands in for it, wants to know of a dialect.
 
+use std::path::Path;
+
 use respool_core::{DialectError, JsonText, Token};
+use serde_json::Value;
 
 use crate::dialect::HfDialect;
 use crate::template::{RenderInput, StringArguments};
@@ -35,6 +38,16 @@ impl HfDialect {
         };
         self.template(false).render(&input).map_err(|error| DialectError::new(error.to_string()))
     }
+}
+
+/// How many rows the model of a folder has for its vocabulary, as its `config.json` says, where there is
+/// one: often more than its tokenizer has tokens, and the model may sample any of them.
+#[must_use]
+pub fn model_rows(folder: &Path) -> Option<u32> {
+    let text = std::fs::read(folder.join("config.json")).ok()?;
+    let config: Value = serde_json::from_slice(&text).ok()?;
+    let size = config.get("vocab_size").or_else(|| config.get("text_config")?.get("vocab_size"))?;
+    size.as_u64().and_then(|size| u32::try_from(size).ok())
 }
 
 #[cfg(test)]

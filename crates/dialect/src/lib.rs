@@ -49,6 +49,7 @@ mod trial;
 mod vocabulary;
 
 pub use dialect::HfDialect;
+pub use facts::model_rows;
 pub use format::{ToolFormat, TurnContext, hermes, tool_format, tool_format_names};
 pub use load::{LoadError, Parts};
 pub use options::DialectOptions;

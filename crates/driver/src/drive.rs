@@ -2,10 +2,10 @@
 
 use respool_core::{AgentState, Class, EffectId, Event, Failure, FailureKind, GenerateFinish};
 use respool_engine::Engine;
+use respool_stack::{Waste, wasted};
 
 use crate::{
-    Checkpoint, Control, Services, Settings,
-    counts::{self, Waste},
+    Checkpoint, Control, Services, Settings, counts,
     launch::{self, Next},
     leave,
     running::Running,
@@ -131,8 +131,8 @@ impl Drive<'_> {
         let failure = event.class();
         match self.engine.step(event) {
             Ok(()) => {
-                let wasted = self.engine.data().wasted_tokens.saturating_sub(before);
-                counts::wasted(reason, usize::try_from(wasted).unwrap_or(usize::MAX));
+                let dropped = self.engine.data().wasted_tokens.saturating_sub(before);
+                wasted(reason, usize::try_from(dropped).unwrap_or(usize::MAX));
                 if let Some(class) = failure
                     && !matches!(self.engine.state(), AgentState::Terminated(_))
                 {
@@ -141,7 +141,7 @@ impl Drive<'_> {
                 true
             }
             Err(rejected) => {
-                counts::wasted(Waste::Late, tokens);
+                wasted(Waste::Late, tokens);
                 tracing::debug!(rollout = %self.engine.data().spec.id, %rejected, "event rejected");
                 false
             }

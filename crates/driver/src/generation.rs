@@ -9,9 +9,9 @@ use std::{
 use futures_core::Stream;
 use futures_util::{StreamExt, future, stream};
 use respool_core::{EffectId, Event, Fault, GenerateEvent, GenerateFinish, GenerateRequest, PolicyVersion};
-use respool_stack::{GenerateCall, GenerateService, GenerateStream};
+use respool_stack::{GenerateCall, GenerateService, GenerateStream, ready_after};
 use tokio_util::sync::CancellationToken;
-use tower::{Service, ServiceExt};
+use tower::Service;
 
 /// Follows one attempt: says where each delta continues, and how the attempt ended however the
 /// stream did.
@@ -93,24 +93,13 @@ impl Generation {
     }
 }
 
-/// Waits out the delay and for the service's readiness, then asks it. An abort ends these waits;
-/// once the request is sent, ending it is the service's part.
+/// Waits until the service may be asked, then asks it.
 async fn start(
     mut service: GenerateService,
     call: GenerateCall,
     delay: Duration,
 ) -> Result<GenerateStream, Fault> {
-    let ready = async {
-        if !delay.is_zero() {
-            tokio::time::sleep(delay).await;
-        }
-        service.ready().await.map(drop)
-    };
-    tokio::select! {
-        biased;
-        () = call.abort.cancelled() => return Err(Fault::transient("aborted before the request was sent")),
-        ready = ready => ready?,
-    }
+    ready_after(&mut service, delay, &call.abort).await?;
     service.call(call).await
 }
 

@@ -11,9 +11,8 @@ use std::{
 use futures_core::Stream;
 use respool_core::{EffectId, EffectKind, Event};
 use respool_engine::Wanted;
+use respool_stack::{Waste, wasted};
 use tokio_util::sync::CancellationToken;
-
-use crate::counts::{self, Waste};
 
 /// The name of something that runs.
 pub(crate) type Key = (EffectKind, EffectId);
@@ -91,7 +90,7 @@ impl Running {
             match events.as_mut().poll_next(cx) {
                 Poll::Ready(Some(event @ Event::Versions { .. })) => return Some(event),
                 Poll::Ready(Some(Event::Sampled { delta, .. })) => {
-                    counts::wasted(Waste::AfterEnd, delta.tokens.len())
+                    wasted(Waste::AfterEnd, delta.tokens.len())
                 }
                 Poll::Ready(Some(_)) => {}
                 Poll::Ready(None) => drop(self.lingering.swap_remove(index)),

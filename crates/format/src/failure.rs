@@ -2,7 +2,7 @@
 
 use std::io;
 
-use respool_core::{Class, Failure, RolloutSpec};
+use respool_core::{Failure, RolloutSpec};
 use serde::{Deserialize, Serialize};
 
 use crate::record::write_line;
@@ -33,11 +33,6 @@ impl FailureRecord {
     #[must_use]
     pub fn new(spec: &RolloutSpec, failure: &Failure) -> Self {
         let Failure { kind, class, message } = failure;
-        let class = match class {
-            Class::Transient => "transient",
-            Class::Overloaded { after: _ } => "overloaded",
-            Class::Terminal => "terminal",
-        };
         Self {
             task_id: Some(spec.task_id.clone()),
             sample_index: Some(spec.sample_index),
@@ -45,7 +40,7 @@ impl FailureRecord {
             line: None,
             field: None,
             kind: kind.as_str().to_owned(),
-            class: class.to_owned(),
+            class: class.name().to_owned(),
             reason: message.clone(),
         }
     }

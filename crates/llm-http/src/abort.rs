@@ -8,12 +8,11 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Fuse, FusedFuture};
 use http::Method;
-use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::time::Sleep;
 
+use crate::server::Shared;
 use crate::transport::Key;
-use crate::{Api, server::Shared};
 
 /// How many aborts are on their way to one server at a time. Each needs a connection, and where
 /// thousands of streams are aborted at once there are no thousands of connections more.
@@ -110,21 +109,10 @@ async fn abort_call(server: Arc<Shared>, ids: Vec<String>) {
 async fn tell(server: &Shared, ids: Vec<String>) {
     let Ok(_turn) = server.aborts.acquire().await else { return };
     let limit = server.settings.control_timeout;
-    let attempts: &[&str] = match server.api {
-        Api::SglangGenerate => &["/abort_request"],
-        // The second one only in development mode, the first one only with --enable-scale-out.
-        Api::VllmGenerate => &["/inference/v1/abort_requests", "/abort_requests"],
-        Api::VllmCompletions | Api::VllmCompletionsAsIds => {
-            &["/abort_requests", "/inference/v1/abort_requests"]
-        }
-    };
-    let body = match server.api {
-        Api::SglangGenerate => json!({"rid": ids.first()}),
-        Api::VllmGenerate | Api::VllmCompletions | Api::VllmCompletionsAsIds => json!({"request_ids": ids}),
-    };
-    for path in attempts {
-        let body = body.to_string().into_bytes();
-        match server.transport.call(Method::POST, path, Some(body), Key::Admin, limit).await {
+    let body = server.api.abort_body(&ids).to_string();
+    for path in server.api.abort_routes() {
+        let body = Some(body.clone().into_bytes());
+        match server.transport.call(Method::POST, path, body, Key::Admin, limit).await {
             Ok(response) if response.status().is_success() => return,
             Ok(response) => {
                 let status = response.status().as_u16();

@@ -5,10 +5,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use metrics::counter;
 use respool_core::{
     Class, GenerateDelta, GenerateEvent, GenerateFinish, Logprob, PolicyVersion, Token, VersionSpan,
 };
+use respool_stack::{Waste, wasted};
 
 use crate::{ClientError, Decoded, Decoder, ErrorKind, Label, LabelSpan, Malformed, ServerError, WireFinish};
 
@@ -132,7 +132,7 @@ impl Answer {
         }
         match self.decoder.decode(text) {
             Ok(decoded) => self.take_decoded(decoded),
-            Err(error) => self.malformed(error),
+            Err(Malformed { kind, message }) => self.fail(kind, message),
         }
     }
 
@@ -188,7 +188,7 @@ impl Answer {
 
     fn take_decoded(&mut self, mut decoded: Decoded) {
         if let Err((kind, message)) = self.check(&decoded) {
-            wasted("invalid", decoded.tokens.len());
+            wasted(Waste::Invalid, decoded.tokens.len());
             self.fail(kind, message);
             return;
         }
@@ -247,7 +247,7 @@ impl Answer {
         self.has_stopped = true;
         let surplus = decoded.tokens.len() - keep;
         if surplus > 0 {
-            wasted("after_stop", surplus);
+            wasted(Waste::AfterStop, surplus);
             decoded.tokens.truncate(keep);
             decoded.logprobs.truncate(keep);
             self.was_cut = decoded.finish.is_none();
@@ -280,10 +280,6 @@ impl Answer {
         }
     }
 
-    fn malformed(&mut self, Malformed { kind, message }: Malformed) {
-        self.fail(kind, message);
-    }
-
     fn finished(&self, finish: WireFinish) -> State {
         State::Finished(match finish {
             WireFinish::Stop => GenerateFinish::Stop,
@@ -302,7 +298,9 @@ impl Answer {
         match label {
             Label::Version(version) => *version,
             Label::Other(name) => {
-                if !self.facts.label_reported.swap(true, Ordering::Relaxed) {
+                // Looked at first: every token comes by here.
+                let reported = &self.facts.label_reported;
+                if !reported.load(Ordering::Relaxed) && !reported.swap(true, Ordering::Relaxed) {
                     tracing::info!(
                         server = self.facts.name,
                         label = &**name,
@@ -329,13 +327,6 @@ fn are_one_after_the_other(spans: &[LabelSpan]) -> bool {
 /// A probability over 1, beyond what rounding does, is no probability.
 fn is_no_logprob(value: Logprob) -> bool {
     value.get().is_some_and(|value| value > 1e-3)
-}
-
-/// Counts tokens that came and that nobody gets.
-fn wasted(reason: &'static str, tokens: usize) {
-    if tokens > 0 {
-        counter!("respool_wasted_tokens_total", "reason" => reason).increment(tokens as u64);
-    }
 }
 
 /// A server's error as ours.

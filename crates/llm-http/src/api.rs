@@ -1,6 +1,7 @@
 //! The ways to ask the engines for tokens.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::{Decoder, SglangDecoder, VllmDecoder};
 
@@ -67,6 +68,26 @@ impl Api {
         match self.engine() {
             Engine::Sglang => Decoder::Sglang(SglangDecoder::new()),
             Engine::Vllm => Decoder::Vllm(VllmDecoder::new()),
+        }
+    }
+
+    /// Where an abort goes, the likeliest first.
+    pub(crate) const fn abort_routes(self) -> &'static [&'static str] {
+        match self {
+            Self::SglangGenerate => &["/abort_request"],
+            // The second one only in development mode, the first one only with --enable-scale-out.
+            Self::VllmGenerate => &["/inference/v1/abort_requests", "/abort_requests"],
+            Self::VllmCompletions | Self::VllmCompletionsAsIds => {
+                &["/abort_requests", "/inference/v1/abort_requests"]
+            }
+        }
+    }
+
+    /// The body of an abort of one request, by its [`Self::abort_ids`].
+    pub(crate) fn abort_body(self, ids: &[String]) -> Value {
+        match self.engine() {
+            Engine::Sglang => json!({ "rid": ids.first() }),
+            Engine::Vllm => json!({ "request_ids": ids }),
         }
     }
 

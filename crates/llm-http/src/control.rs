@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::answer::server_error;
 use crate::error::quote;
 use crate::transport::Key;
-use crate::{Api, ClientError, Engine, ErrorKind, HttpServer, ServerError};
+use crate::{ClientError, Engine, ErrorKind, HttpServer, ServerError};
 
 /// How to make a server take a control call that it does not.
 pub(crate) const fn how_to_enable(engine: Engine) -> &'static str {
@@ -124,17 +124,10 @@ impl HttpServer {
     }
 
     pub(crate) async fn abort_request(&self, id: &str) -> Result<(), ClientError> {
-        let ids = self.shared.api.abort_ids(id, None);
-        match self.shared.api {
-            Api::SglangGenerate => self.post("/abort_request", json!({ "rid": id })).await,
-            Api::VllmGenerate => {
-                self.post("/inference/v1/abort_requests", json!({ "request_ids": ids })).await
-            }
-            Api::VllmCompletions | Api::VllmCompletionsAsIds => {
-                self.post("/abort_requests", json!({ "request_ids": ids })).await
-            }
-        }
-        .map(drop)
+        let api = self.shared.api;
+        let body = api.abort_body(&api.abort_ids(id, None));
+        let [route, ..] = api.abort_routes() else { return Ok(()) };
+        self.post(route, body).await.map(drop)
     }
 
     pub(crate) async fn abort_everything(&self) -> Result<(), ClientError> {

@@ -62,6 +62,7 @@
 mod abort;
 mod answer;
 mod api;
+mod config;
 mod control;
 mod credentials;
 mod decode;
@@ -82,6 +83,7 @@ mod corpus;
 mod testing;
 
 pub use api::{Api, Engine, EngineChoice};
+pub use config::HttpConfig;
 pub use decode::{
     Decoded, Decoder, Label, LabelSpan, Malformed, ServerError, SglangDecoder, VllmDecoder, WireFinish,
 };
@@ -89,7 +91,7 @@ pub use error::{ClientError, ErrorKind};
 pub use probe::{Expectations, connect, self_test};
 pub use report::{ControlReport, Report, StreamStyle};
 pub use sampling::{SamplingRefused, check_sampling};
-pub use server::{HttpConfig, HttpServer};
+pub use server::HttpServer;
 pub use settings::{CacheSalt, HttpSettings, SeedMode, SessionField};
 pub use sse::{SseDecoder, SseEvent, SseTooLarge};
 pub use stream::ClientStream;

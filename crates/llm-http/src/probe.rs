@@ -12,7 +12,7 @@ use std::time::Duration;
 use respool_core::{
     Class, EffectId, GenerateEvent, GenerateRequest, PolicyVersion, RolloutId, Sampling, Token,
 };
-use respool_llm::{Controls, ServerCall, WireIds};
+use respool_llm::{ServerCall, WireIds};
 use tokio_util::sync::CancellationToken;
 
 use self::info::{Info, detect, sglang_info, vllm_info};
@@ -73,12 +73,9 @@ pub async fn self_test(
 ) -> Result<Report, ClientError> {
     let asker = |api: Api, model: Option<&str>| {
         let config = HttpConfig {
-            url: url.to_owned(),
-            api,
             model: model.map(str::to_owned),
             vocab_size: expected.vocab_size,
-            weight_label: None,
-            controls: Controls::default(),
+            ..HttpConfig::new(url, api)
         };
         let server = HttpServer::new(config, settings.clone())?;
         // The report tells the label.

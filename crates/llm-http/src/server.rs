@@ -20,24 +20,7 @@ use crate::answer::{Answer, Facts, Prompt, server_error};
 use crate::encode::{Envelope, encode};
 use crate::stream::{ClientStream, Generation};
 use crate::transport::Transport;
-use crate::{Api, ClientError, Engine, ErrorKind, HttpSettings, check_sampling};
-
-/// Which server, and what is known of it. [`connect`](crate::connect) finds all of it out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HttpConfig {
-    /// The base URL: `http://HOST:PORT`, and a path if a router has one.
-    pub url: String,
-    /// How it is asked for tokens.
-    pub api: Api,
-    /// The name under which vLLM serves the model; completions need it.
-    pub model: Option<String>,
-    /// The size of the vocabulary. Ids outside it are refused: one of them kills an SGLang server.
-    pub vocab_size: Option<u32>,
-    /// The label of its weights at start, for servers that do not tell it later.
-    pub weight_label: Option<String>,
-    /// Which control calls it takes.
-    pub controls: Controls,
-}
+use crate::{Api, ClientError, Engine, ErrorKind, HttpConfig, HttpSettings, check_sampling};
 
 /// What the clones of a server share.
 #[derive(Debug)]

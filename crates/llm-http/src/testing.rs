@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use respool_core::{
     EffectId, GenerateEvent, GenerateFinish, GenerateRequest, PolicyVersion, RolloutId, Sampling,
 };
-use respool_llm::{Controls, ServerCall, WireIds};
+use respool_llm::{ServerCall, WireIds};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -74,14 +74,8 @@ impl TestServer {
     }
 
     pub(crate) fn client(&self, api: Api, settings: HttpSettings) -> HttpServer {
-        let config = HttpConfig {
-            url: self.url.clone(),
-            api,
-            model: Some("m".to_owned()),
-            vocab_size: Some(1000),
-            weight_label: None,
-            controls: Controls::default(),
-        };
+        let (model, vocab_size) = (Some("m".to_owned()), Some(1000));
+        let config = HttpConfig { model, vocab_size, ..HttpConfig::new(&self.url, api) };
         HttpServer::new(config, settings).unwrap()
     }
 }

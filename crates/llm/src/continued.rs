@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use metrics::counter;
 use respool_core::{Class, Fault, GenerateDelta, GenerateEvent, GenerateFinish, Logprob, VersionSpan};
-use respool_stack::{GenerateCall, GenerateService, GenerateStream};
-use tower::{Service, ServiceExt};
+use respool_stack::{GenerateCall, GenerateService, GenerateStream, Waste, ready_after, wasted};
+use tower::Service;
 
 use crate::{Backoff, draws::Draws};
 
@@ -111,20 +110,7 @@ impl Merged {
     /// Starts an attempt. An abort ends the wait; once the request is sent, that is the service's
     /// part.
     async fn ask(&mut self) -> Result<GenerateStream, Fault> {
-        let (delay, service) = (self.delay, &mut self.service);
-        let ready = async {
-            if !delay.is_zero() {
-                tokio::time::sleep(delay).await;
-            }
-            service.ready().await.map(drop)
-        };
-        tokio::select! {
-            biased;
-            () = self.call.abort.cancelled() => {
-                return Err(Fault::transient("aborted before the request was sent"));
-            }
-            ready = ready => ready?,
-        }
+        ready_after(&mut self.service, self.delay, &self.call.abort).await?;
         self.before = self.received;
         self.service.call(self.call.clone()).await
     }
@@ -151,7 +137,7 @@ impl Merged {
         let left = request.max_tokens as usize;
         let over = delta.tokens.len().saturating_sub(left);
         if over > 0 {
-            counter!("respool_wasted_tokens_total", "reason" => "over_budget").increment(over as u64);
+            wasted(Waste::OverBudget, over);
             delta.tokens.truncate(left);
         }
         delta.logprobs.resize(delta.tokens.len(), Logprob::MISSING);

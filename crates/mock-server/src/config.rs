@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use respool_core::Token;
 use respool_llm_mock::Policy;
+use serde_json::{Value, json};
 
 use crate::{HttpFaults, TurnFinder};
 
@@ -118,6 +119,19 @@ impl MockHttpConfig {
             Engine::Vllm if self.holds_while_paused => "0.32.0",
             Engine::Vllm => "0.33.0",
         }
+    }
+
+    /// The model as `/v1/models` lists it.
+    pub(crate) fn model_entry(&self, owned_by: &str) -> Value {
+        json!({
+            "id": self.model_name,
+            "object": "model",
+            "created": 0,
+            "owned_by": owned_by,
+            "root": self.model_name,
+            "parent": null,
+            "max_model_len": self.context_length,
+        })
     }
 
     /// The text of these tokens.

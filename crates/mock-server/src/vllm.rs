@@ -159,20 +159,9 @@ async fn abort(context: &Context, call: &Call) -> Reply {
 }
 
 fn models(context: &Context) -> Value {
-    let config = &context.shared.config;
-    json!({
-        "object": "list",
-        "data": [{
-            "id": config.model_name,
-            "object": "model",
-            "created": 0,
-            "owned_by": "vllm",
-            "root": config.model_name,
-            "parent": null,
-            "max_model_len": config.context_length,
-            "permission": [],
-        }],
-    })
+    let mut model = context.shared.config.model_entry("vllm");
+    model["permission"] = json!([]);
+    json!({ "object": "list", "data": [model] })
 }
 
 fn ok(body: &Value) -> Reply {

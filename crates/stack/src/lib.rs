@@ -34,17 +34,20 @@ mod caught;
 mod limit;
 mod metrics;
 mod new_service;
+mod ready;
 mod response;
 mod service;
 mod stream_timeout;
 mod timeout;
 mod trace;
+mod waste;
 
 pub use call::Call;
 pub use caught::caught;
 pub use limit::{ConcurrencyLimit, ConcurrencyLimitLayer};
 pub use metrics::{Metrics, MetricsLayer};
 pub use new_service::NewService;
+pub use ready::ready_after;
 pub use response::{Observer, Response};
 pub use service::{
     GenerateCall, GenerateService, GenerateStream, InteractService, SessionService, ToolService,
@@ -52,6 +55,7 @@ pub use service::{
 pub use stream_timeout::{StreamTimeout, StreamTimeoutLayer};
 pub use timeout::{Timeout, TimeoutLayer};
 pub use trace::{Trace, TraceLayer};
+pub use waste::{Waste, wasted};
 
 #[cfg(test)]
 mod testing;

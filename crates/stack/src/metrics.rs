@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use ::metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use respool_core::{Class, Fault, GenerateEvent};
+use respool_core::{Fault, GenerateEvent};
 use tokio::time::Instant;
 use tower::{Layer, Service};
 
@@ -127,12 +127,7 @@ impl Observer for Counted {
     }
 
     fn failed(&mut self, fault: &Fault) {
-        let class = match fault.class {
-            Class::Transient => "transient",
-            Class::Overloaded { .. } => "overloaded",
-            Class::Terminal => "terminal",
-        };
-        counter!("respool_errors_total", "kind" => self.kind, "class" => class).increment(1);
+        counter!("respool_errors_total", "kind" => self.kind, "class" => fault.class.name()).increment(1);
     }
 }
 

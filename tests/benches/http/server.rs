@@ -84,14 +84,7 @@ impl ServerProcess {
 
     /// The client for it.
     pub(crate) fn client(&self) -> Result<HttpServer> {
-        let config = HttpConfig {
-            url: self.url.clone(),
-            api: self.kind.api(),
-            model: None,
-            vocab_size: Some(200_000),
-            weight_label: None,
-            controls: respool_llm::Controls::default(),
-        };
+        let config = HttpConfig { vocab_size: Some(200_000), ..HttpConfig::new(&self.url, self.kind.api()) };
         Ok(HttpServer::new(config, HttpSettings::default())?)
     }
 

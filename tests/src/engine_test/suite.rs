@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use respool_core::{GenerateFinish, GenerateRequest, PolicyVersion, Sampling, Token};
-use respool_dialect::{Clock, DialectOptions, HfDialect};
+use respool_dialect::{Clock, DialectOptions, HfDialect, model_rows};
 use respool_llm::{Pool, PoolSettings, ServerManager};
 use respool_llm_http::{EngineChoice, Expectations, HttpServer, HttpSettings, Report, connect};
 use tokio_util::sync::CancellationToken;
@@ -98,7 +98,7 @@ impl Suite {
 fn of_model(folder: &Path) -> Result<Expectations> {
     let dialect = HfDialect::load(folder, DialectOptions::new(Clock::from_unix_seconds(0)))
         .with_context(|| folder.display().to_string())?;
-    let rows = rows(folder).unwrap_or_default();
+    let rows = model_rows(folder).unwrap_or_default();
     Ok(Expectations {
         vocab_size: Some(dialect.vocab_size().max(rows)),
         prompt_ids: prompt_of(&dialect)?,
@@ -117,13 +117,6 @@ pub(super) fn prompt_of(dialect: &HfDialect) -> Result<Vec<Token>> {
     let mut prompt = dialect.encode_text(TEXT)?;
     prompt.extend(dialect.generation_prompt()?);
     Ok(prompt)
-}
-
-/// Rows of the model, which may be more than its tokenizer has tokens.
-fn rows(folder: &Path) -> Option<u32> {
-    let config: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(folder.join("config.json")).ok()?).ok()?;
-    config.get("vocab_size")?.as_u64().and_then(|size| u32::try_from(size).ok())
 }
 
 /// Whether two answers are the same.

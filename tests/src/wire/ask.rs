@@ -7,7 +7,7 @@ use respool_core::{
     EffectId, Fault, GenerateEvent, GenerateFinish, GenerateRequest, Logprob, PolicyVersion, RolloutId,
     Sampling, Token, VersionSpan,
 };
-use respool_llm::{Controls, ServerCall, WireIds};
+use respool_llm::{ServerCall, WireIds};
 use respool_llm_http::{Api, ClientError, HttpConfig, HttpServer, HttpSettings};
 use respool_stack::{GenerateCall, GenerateService};
 use tokio_util::sync::CancellationToken;
@@ -60,14 +60,7 @@ pub(crate) fn wire_ids() -> WireIds {
 /// # Errors
 /// If the client does not take the URL.
 pub(crate) fn client(url: &str, api: Api) -> Result<HttpServer, ClientError> {
-    let config = HttpConfig {
-        url: url.to_owned(),
-        api,
-        model: Some("model".to_owned()),
-        vocab_size: None,
-        weight_label: None,
-        controls: Controls::default(),
-    };
+    let config = HttpConfig { model: Some("model".to_owned()), ..HttpConfig::new(url, api) };
     HttpServer::new(config, HttpSettings::default())
 }
 

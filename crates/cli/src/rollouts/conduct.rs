@@ -49,7 +49,9 @@ async fn sync_until(
         match sync(setup, next, conditions.weight_sync_mode, stop).await {
             Ok(is_done) => {
                 version = next;
-                Stats::add_if(&setup.stats.syncs, is_done);
+                if is_done {
+                    Stats::add(&setup.stats.syncs);
+                }
             }
             // A server that is away is no reason to end a run: it comes back, and so does the next sync.
             Err(fault) if fault.class.may_retry() => {

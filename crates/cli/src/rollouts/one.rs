@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use respool_core::{AgentData, AgentLoopOutput, AgentState, Class, Fault, Trajectory};
+use respool_core::{AgentData, AgentLoopOutput, AgentState, Fault, Trajectory};
 use respool_format::{FailureRecord, TrajectoryRecord, encode_parts};
 use respool_registry::Work;
 use tokio_util::sync::CancellationToken;
@@ -92,7 +92,7 @@ async fn run_to_end(shared: &Shared, mut work: Work) -> Ending {
                 }
                 work = Work::Previous(AgentLoopOutput::Cancelled { data, state });
             }
-            Err(Fault { class, message }) => return Ending::failed("task", class_name(class), message),
+            Err(Fault { class, message }) => return Ending::failed("task", class.name(), message),
         }
     }
 }
@@ -116,14 +116,6 @@ fn not_let_in(work: Work, setup: &Setup) -> Ending {
     match work {
         Work::Previous(AgentLoopOutput::Cancelled { data, state }) => interrupted(&data, &state, setup),
         Work::New(_) | Work::Previous(_) => Ending::NotStarted,
-    }
-}
-
-fn class_name(class: Class) -> &'static str {
-    match class {
-        Class::Transient => "transient",
-        Class::Overloaded { .. } => "overloaded",
-        Class::Terminal => "terminal",
     }
 }
 

@@ -1,3 +1,5 @@
+use respool_llm::Controls;
+
 use super::*;
 use crate::testing::*;
 

@@ -60,14 +60,7 @@ async fn a_server_that_is_not_there_is_no_connection() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let config = HttpConfig {
-        url,
-        api: Api::SglangGenerate,
-        model: None,
-        vocab_size: None,
-        weight_label: None,
-        controls: Controls::default(),
-    };
+    let config = HttpConfig::new(url, Api::SglangGenerate);
     let server = HttpServer::new(config, settings()).unwrap();
     let error = server.stream(call(&[1])).await.unwrap_err();
     assert_eq!((error.kind(), error.class()), (ErrorKind::Connect, Class::Transient));
@@ -229,14 +222,7 @@ fn wrong_settings_are_named() {
     let error = |url: &str, change: fn(&mut HttpSettings)| {
         let mut settings = HttpSettings::default();
         change(&mut settings);
-        let config = HttpConfig {
-            url: url.to_owned(),
-            api: Api::SglangGenerate,
-            model: None,
-            vocab_size: None,
-            weight_label: None,
-            controls: Controls::default(),
-        };
+        let config = HttpConfig::new(url, Api::SglangGenerate);
         HttpServer::new(config, settings).unwrap_err().to_string()
     };
     assert!(error("localhost:8000", |_| {}).contains("http://"));
@@ -254,14 +240,7 @@ fn wrong_settings_are_named() {
 #[test]
 fn wrong_urls_and_settings_are_told_of() {
     let refused = |url: &str, settings: HttpSettings| {
-        let config = HttpConfig {
-            url: url.to_owned(),
-            api: Api::SglangGenerate,
-            model: None,
-            vocab_size: None,
-            weight_label: None,
-            controls: Controls::default(),
-        };
+        let config = HttpConfig::new(url, Api::SglangGenerate);
         HttpServer::new(config, settings).err().map(|error| error.to_string())
     };
     for (url, reason) in [

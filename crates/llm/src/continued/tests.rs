@@ -4,6 +4,7 @@ use futures_util::FutureExt;
 use proptest::prelude::*;
 use respool_core::{GenerateRequest, PolicyVersion, Token};
 use tokio::time::Instant;
+use tower::ServiceExt;
 
 use super::*;
 use crate::testing::{call, delta, ended};

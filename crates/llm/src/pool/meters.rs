@@ -30,12 +30,7 @@ impl Meters {
     }
 
     pub(crate) fn failed(&self, class: Class) {
-        let class = match class {
-            Class::Transient => "transient",
-            Class::Overloaded { .. } => "overloaded",
-            Class::Terminal => "terminal",
-        };
-        counter!("respool_server_failures_total", "server" => self.server.clone(), "class" => class)
+        counter!("respool_server_failures_total", "server" => self.server.clone(), "class" => class.name())
             .increment(1);
     }
 }

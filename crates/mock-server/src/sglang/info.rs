@@ -67,17 +67,5 @@ pub(super) async fn loads(context: &Context) -> Value {
 }
 
 pub(super) fn models(context: &Context) -> Value {
-    let config = &context.shared.config;
-    json!({
-        "object": "list",
-        "data": [{
-            "id": config.model_name,
-            "object": "model",
-            "created": 0,
-            "owned_by": "sglang",
-            "root": config.model_name,
-            "parent": null,
-            "max_model_len": config.context_length,
-        }],
-    })
+    json!({ "object": "list", "data": [context.shared.config.model_entry("sglang")] })
 }
