@@ -58,15 +58,23 @@ impl Vocabulary {
     ///
     /// # Errors
     /// If the tokens do not make a tokenizer.
-    pub(crate) fn dialect(self) -> Result<HfDialect, Verdict> {
-        self.dialect_with("{% for message in messages %}{{ message.content }}{% endfor %}", clock::unset())
+    pub(crate) fn dialect_of(self, tool_format: &str) -> Result<HfDialect, Verdict> {
+        let template = "{% for message in messages %}{{ message.content }}{% endfor %}";
+        let options =
+            DialectOptions { tool_format: tool_format.to_owned(), ..DialectOptions::new(clock::unset()) };
+        self.build(template, options)
     }
 
     /// A dialect of these tokens with that template.
     ///
     /// # Errors
     /// If the template does not compile, or the tokens do not make a tokenizer.
-    pub(crate) fn dialect_with(mut self, template: &str, clock: Clock) -> Result<HfDialect, Verdict> {
+    pub(crate) fn dialect_with(self, template: &str, clock: Clock) -> Result<HfDialect, Verdict> {
+        let options = DialectOptions { tool_format: "hermes".to_owned(), ..DialectOptions::new(clock) };
+        self.build(template, options)
+    }
+
+    fn build(mut self, template: &str, options: DialectOptions) -> Result<HfDialect, Verdict> {
         if self.stop.is_none() {
             self.add_stop("<|end of the stub's turn|>");
         }
@@ -78,7 +86,6 @@ impl Vocabulary {
             chat_template: Some(template),
             generation_config: None,
         };
-        let options = DialectOptions { tool_format: "hermes".to_owned(), ..DialectOptions::new(clock) };
         HfDialect::from_parts(&parts, options).map_err(|error| Verdict::Fail(error.to_string()))
     }
 

@@ -30,8 +30,9 @@ pub trait Dialect: Send + Sync + fmt::Debug {
     /// Reads a whole assistant turn. Total: no input panics or fails.
     ///
     /// `before` are all tokens that precede the turn: they tell whether the prompt already opened
-    /// a reasoning block. `complete` is false for a turn that was cut by a length limit.
-    fn parse_turn(&self, before: &[Token], turn: &[Token], complete: bool) -> ParsedTurn;
+    /// a reasoning block. `tools` are those that the prompt shows: formats that write plain text need
+    /// the types of their parameters. `complete` is false for a turn that was cut by a length limit.
+    fn parse_turn(&self, before: &[Token], turn: &[Token], tools: &[ToolSpec], complete: bool) -> ParsedTurn;
 
     /// Appends the bytes that a token stands for. Control tokens stand for their spelling; an
     /// unknown id for nothing.
@@ -97,8 +98,11 @@ pub struct ParsedTurn {
     pub content: String,
     /// The reasoning, without its markers.
     pub reasoning: Option<String>,
-    /// All call attempts in order.
+    /// All call attempts in order. The id of a call is the one that the model wrote, empty where it
+    /// wrote none.
     pub calls: Vec<ParsedCall>,
+    /// Positions of the calls that were readable only with the format's lenient option.
+    pub lenient: Vec<u32>,
 }
 
 /// A call attempt of a turn.

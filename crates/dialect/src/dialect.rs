@@ -2,16 +2,18 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use minijinja::value::Value;
 use respool_core::{
     Chat, Continuation, ContinuationMode, ControlTokens, Dialect, DialectError, Encoded, Fingerprint,
-    JsonText, ParsedTurn, Token,
+    JsonText, ParsedTurn, Token, ToolSpec,
 };
 
+use crate::auto;
 use crate::continuation::{Next, Turns};
 use crate::fingerprint;
-use crate::format::{ToolFormat, TurnContext, tool_format};
+use crate::format::{ToolFormat, tool_format};
 use crate::load::{Config, Files, LoadError, Parts};
 use crate::memo::Memo;
 use crate::messages::{self, ReasoningFields};
@@ -21,6 +23,7 @@ use crate::probe;
 use crate::report::ContinuationReport;
 use crate::shortcut::Shortcuts;
 use crate::template::{RenderInput, Scene, Template};
+use crate::turn_reader;
 use crate::vocabulary::Vocabulary;
 
 /// A dialect from a model folder: `tokenizer.json`, `tokenizer_config.json`, `chat_template.jinja`
@@ -35,6 +38,9 @@ pub struct HfDialect {
     special_tokens: Vec<(String, String)>,
     stop_tokens: Vec<Token>,
     format: &'static dyn ToolFormat,
+    /// Ids of the format's markers that are one token each, in order, and their spellings.
+    markers: Vec<Token>,
+    pub(crate) single_tokens: Arc<[String]>,
     fingerprint: Fingerprint,
     report: ContinuationReport,
     shortcuts: Shortcuts,
@@ -42,9 +48,6 @@ pub struct HfDialect {
     /// Ids of the system text that `continuation = reference` cuts off.
     pub(crate) reference_prefix: usize,
 }
-
-/// How many tokens before a turn tell whether the prompt opened a reasoning block.
-const PROMPT_TAIL: usize = 16;
 
 impl HfDialect {
     /// Reads a model folder.
@@ -85,7 +88,10 @@ impl HfDialect {
         let tool_template =
             tool_template.map(|source| Template::new(parts.name, source, options.clock)).transpose()?;
         let vocabulary = Vocabulary::new(parts.tokenizer.as_bytes()).map_err(LoadError::Tokenizer)?;
-        let format = choose_format(&options.tool_format, tool_template.as_ref().unwrap_or(&template))?;
+        let format = choose_format(&options.tool_format, tool_template.as_ref().unwrap_or(&template), None)?;
+        let markers = turn_reader::single_tokens(format, |text| {
+            vocabulary.controls().spelled(text).map(|control| control.id)
+        });
         let mut dialect = Self {
             name: parts.name.to_owned(),
             stop_tokens: stop_tokens(&config, &vocabulary, format)?,
@@ -97,6 +103,8 @@ impl HfDialect {
             template,
             tool_template,
             format,
+            markers: markers.iter().map(|(id, _)| *id).collect(),
+            single_tokens: markers.into_iter().map(|(_, spelling)| spelling).collect(),
             report: ContinuationReport::default(),
             shortcuts: Shortcuts::default(),
             prompts: Memo::default(),
@@ -243,11 +251,8 @@ impl HfDialect {
         DialectError::new(format!("tokenizer {}: {error}", self.name))
     }
 
-    /// The turn's text without the stop tokens at its end.
-    fn turn_text(&self, turn: &[Token]) -> String {
-        let is_stop = |token: &Token| self.stop_tokens.contains(token);
-        let stops = turn.iter().rev().take_while(|token| is_stop(token)).count();
-        self.decode(&turn[..turn.len() - stops])
+    pub(crate) fn is_single_marker(&self, token: Token) -> bool {
+        self.markers.binary_search(&token).is_ok()
     }
 }
 
@@ -274,10 +279,8 @@ impl Dialect for HfDialect {
         }
     }
 
-    fn parse_turn(&self, before: &[Token], turn: &[Token], complete: bool) -> ParsedTurn {
-        let tail = self.decode(&before[before.len().saturating_sub(PROMPT_TAIL)..]);
-        let reasoning_open = tail.trim_end().ends_with(self.format.reasoning_start());
-        self.format.parse(&self.turn_text(turn), TurnContext { reasoning_open, complete })
+    fn parse_turn(&self, before: &[Token], turn: &[Token], tools: &[ToolSpec], complete: bool) -> ParsedTurn {
+        turn_reader::parsed(self.turn_reader(before, tools), turn, complete)
     }
 
     fn token_bytes(&self, token: Token, out: &mut Vec<u8>) {
@@ -295,16 +298,15 @@ impl fmt::Debug for HfDialect {
     }
 }
 
-/// `auto` takes Hermes where the template writes it or has no format of its own.
-fn choose_format(name: &str, template: &Template) -> Result<&'static dyn ToolFormat, LoadError> {
+fn choose_format(
+    name: &str,
+    template: &Template,
+    architecture: Option<&str>,
+) -> Result<&'static dyn ToolFormat, LoadError> {
     if name != "auto" {
         return tool_format(name).ok_or_else(|| LoadError::UnknownToolFormat(name.to_owned()));
     }
-    let source = template.source();
-    let is_hermes = source.contains("<tool_call>") && !source.contains("<function=");
-    let has_own = source.contains("tool_calls") && !is_hermes;
-    tool_format("hermes")
-        .filter(|_| !has_own)
+    auto::tell(template.source(), architecture)
         .ok_or_else(|| LoadError::UnclearToolFormat(template.name().to_owned()))
 }
 

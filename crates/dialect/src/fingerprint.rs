@@ -7,7 +7,7 @@ use crate::load::{Config, Parts};
 use crate::options::DialectOptions;
 
 /// Rises whenever the same files and options would give other tokens or other calls.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// SHA-256 over everything that tokens and calls depend on, each part with its length. The clock
 /// counts only where a template asks for it.
@@ -28,6 +28,7 @@ pub(crate) fn of(parts: &Parts<'_>, config: &Config, options: &DialectOptions, f
     }
     config.eos_ids.iter().for_each(|id| add(&id.to_le_bytes()));
     add(format.as_bytes());
+    add(&[u8::from(options.calls_in_reasoning), u8::from(options.lenient_literals)]);
     add(match options.continuation {
         ContinuationMode::Template => b"template",
         ContinuationMode::Reference => b"reference",

@@ -22,6 +22,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod auto;
 mod byte_table;
 mod changes;
 mod continuation;
@@ -46,14 +47,19 @@ mod shortcut;
 mod suffix;
 mod template;
 mod trial;
+mod turn_reader;
 mod vocabulary;
 
 pub use dialect::HfDialect;
 pub use facts::model_rows;
-pub use format::{ToolFormat, TurnContext, hermes, tool_format, tool_format_names};
+pub use format::{
+    Block, Ending, Event, EventKind, Framing, Item, ReadOptions, RestoreError, ToolFormat, TurnContext,
+    TurnParser, Unwritable, ValueFraming, parse, tool_format, tool_format_names,
+};
 pub use load::{LoadError, Parts};
 pub use options::DialectOptions;
 pub use python::Clock;
 pub use report::{ContinuationReport, Continues};
 pub use suffix::suffix_text;
 pub use template::{RenderInput, StringArguments, Template, TemplateError};
+pub use turn_reader::TurnReader;

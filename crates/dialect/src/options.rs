@@ -15,6 +15,11 @@ pub struct DialectOptions {
     pub clock: Clock,
     /// Name of the tool-call format, or `auto` to tell it from the template: `tool_format`.
     pub tool_format: String,
+    /// Whether calls inside reasoning count: `calls_in_reasoning`.
+    pub calls_in_reasoning: bool,
+    /// Whether Python's literals are read where a format wants JSON, and JSON's where it wants Python's:
+    /// `lenient_literals`.
+    pub lenient_literals: bool,
     /// Jinja source to be used instead of the model folder's template.
     pub template: Option<String>,
 }
@@ -28,6 +33,8 @@ impl DialectOptions {
             control_tokens: ControlTokens::default(),
             clock,
             tool_format: "auto".to_owned(),
+            calls_in_reasoning: false,
+            lenient_literals: false,
             template: None,
         }
     }

@@ -40,7 +40,7 @@ impl Engine {
             }
             let replay = spec.tool(&name).map(|tool| tool.replay).unwrap_or_default();
             let call = match call {
-                ParsedCall::Call(call) => ToolCall { id: call_id(turn, slot), slot, ..call },
+                ParsedCall::Call(call) => ToolCall { slot, ..call },
                 ParsedCall::Wrong { .. } | ParsedCall::Malformed { .. } => empty_call(turn, slot, &name),
             };
             let runs = result.is_none();

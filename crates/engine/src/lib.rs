@@ -20,7 +20,7 @@
 //! #     fn stop_tokens(&self) -> &[Token] { &[2] }
 //! #     fn encode_chat(&self, _: &Chat<'_>) -> Result<Encoded, DialectError> { Ok(Encoded { tokens: vec![1, 5], changes: vec![] }) }
 //! #     fn encode_continuation(&self, _: &Continuation<'_>) -> Result<Encoded, DialectError> { Ok(Encoded::default()) }
-//! #     fn parse_turn(&self, _: &[Token], _: &[Token], _: bool) -> ParsedTurn { ParsedTurn::default() }
+//! #     fn parse_turn(&self, _: &[Token], _: &[Token], _: &[ToolSpec], _: bool) -> ParsedTurn { ParsedTurn::default() }
 //! #     fn token_bytes(&self, _: Token, _: &mut Vec<u8>) {}
 //! # }
 //! let spec = RolloutSpec::new(RolloutId(1), "task", vec![Message::new(Role::User, "6*7?")]);

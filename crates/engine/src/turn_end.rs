@@ -1,5 +1,7 @@
 //! R4: what follows the end of a turn.
 
+use std::collections::BTreeSet;
+
 use respool_core::{
     AgentState, CallOutcome, CallRecord, EffectKey, EffectKind, Finish, LoopKind, MalformedCalls, Message,
     ParsedCall, ParsedTurn, Role, Token, ToolCall,
@@ -74,12 +76,36 @@ impl Engine {
     fn read_turn(&self, turn_start: u32, complete: bool) -> ParsedTurn {
         let (before, turn) = self.data.transcript.tokens().split_at(turn_start as usize);
         match self.data.spec.kind {
-            LoopKind::Tools => self.dialect.parse_turn(before, turn, complete),
+            LoopKind::Tools => {
+                let parsed = self.dialect.parse_turn(before, turn, &self.data.spec.tools, complete);
+                self.with_ids(parsed)
+            }
             LoopKind::SingleTurn => {
                 let content = self.dialect.decode(without_stop(turn, &self.stop_tokens));
                 ParsedTurn { content, ..ParsedTurn::default() }
             }
         }
+    }
+
+    /// The id that the model wrote is kept where it is the first of that name in the rollout: some
+    /// templates show it again beside the result.
+    fn with_ids(&self, mut parsed: ParsedTurn) -> ParsedTurn {
+        let turn = self.data.assistant_turns;
+        let mut taken: BTreeSet<String> = self
+            .data
+            .messages
+            .iter()
+            .flat_map(|message| &message.tool_calls)
+            .map(|call| call.id.clone())
+            .collect();
+        for (slot, call) in (0..).zip(&mut parsed.calls) {
+            if let ParsedCall::Call(call) = call
+                && (call.id.is_empty() || !taken.insert(call.id.clone()))
+            {
+                call.id = batch::call_id(turn, slot);
+            }
+        }
+        parsed
     }
 
     /// With `malformed_calls = drop` only well-formed calls count as attempts.
@@ -133,7 +159,7 @@ fn assistant_message(parsed: &ParsedTurn, turn: u32) -> Message {
     for (slot, call) in (0..).zip(&parsed.calls) {
         match call {
             ParsedCall::Call(call) => {
-                message.tool_calls.push(ToolCall { id: batch::call_id(turn, slot), slot, ..call.clone() });
+                message.tool_calls.push(ToolCall { slot, ..call.clone() });
             }
             ParsedCall::Wrong { name, .. } => message.tool_calls.push(batch::empty_call(turn, slot, name)),
             ParsedCall::Malformed { text, .. } => {

@@ -7,7 +7,7 @@ use std::sync::{
 
 use respool_core::{
     AgentData, AgentState, Chat, Continuation, Dialect, DialectError, Encoded, Event, Fingerprint, Limits,
-    ParsedTurn, RolloutSpec, SlotProgress, Token,
+    ParsedTurn, RolloutSpec, SlotProgress, Token, ToolSpec,
 };
 use respool_engine::{Engine, Invalid, Rejected};
 use respool_verify::Machine;
@@ -155,9 +155,9 @@ impl Dialect for Forgetful {
         self.inner.encode_continuation(continuation)
     }
 
-    fn parse_turn(&self, before: &[Token], turn: &[Token], complete: bool) -> ParsedTurn {
+    fn parse_turn(&self, before: &[Token], turn: &[Token], tools: &[ToolSpec], complete: bool) -> ParsedTurn {
         let overlooked = (self.overlook.load(Ordering::Relaxed) as usize).min(turn.len());
-        self.inner.parse_turn(before, &turn[overlooked..], complete)
+        self.inner.parse_turn(before, &turn[overlooked..], tools, complete)
     }
 
     fn token_bytes(&self, token: Token, out: &mut Vec<u8>) {

@@ -2,6 +2,7 @@
 
 use respool_core::{
     Chat, Continuation, Dialect, DialectError, Encoded, Fingerprint, Message, ParsedTurn, Role, Token,
+    ToolSpec,
 };
 
 use crate::{
@@ -103,7 +104,13 @@ impl Dialect for TokenDialect {
         Ok(Encoded { tokens, changes: Vec::new() })
     }
 
-    fn parse_turn(&self, before: &[Token], turn: &[Token], _complete: bool) -> ParsedTurn {
+    fn parse_turn(
+        &self,
+        before: &[Token],
+        turn: &[Token],
+        _tools: &[ToolSpec],
+        _complete: bool,
+    ) -> ParsedTurn {
         if self.is_plain { parse_plain(turn) } else { parse(before, turn) }
     }
 

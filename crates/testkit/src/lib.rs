@@ -12,7 +12,7 @@
 //! use respool_core::{Dialect, ParsedCall};
 //! use respool_testkit::TokenDialect;
 //!
-//! let turn = TokenDialect::new().parse_turn(&[1, 5], &[11, 701, 2], true);
+//! let turn = TokenDialect::new().parse_turn(&[1, 5], &[11, 701, 2], &[], true);
 //! assert_eq!(turn.content, "b");
 //! assert!(matches!(&turn.calls[..], [ParsedCall::Call(call)] if call.name == "t01"));
 //! ```

@@ -39,6 +39,7 @@ pub(crate) fn parse(before: &[Token], turn: &[Token]) -> ParsedTurn {
         content: text(&reading.content),
         reasoning: reading.reasoning.as_deref().map(text),
         calls: reading.calls,
+        lenient: Vec::new(),
     }
 }
 
@@ -52,7 +53,7 @@ pub(crate) fn parse_plain(turn: &[Token]) -> ParsedTurn {
         }
     }
     let content = String::from_utf8_lossy(&reading.content).trim().to_owned();
-    ParsedTurn { content, reasoning: None, calls: reading.calls }
+    ParsedTurn { content, calls: reading.calls, ..ParsedTurn::default() }
 }
 
 impl Reading {

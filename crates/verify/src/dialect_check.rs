@@ -90,8 +90,8 @@ fn check_decode(dialect: &dyn Dialect, case: &Case) -> Result<(), Violation> {
 }
 
 fn check_parse(dialect: &dyn Dialect, case: &Case) -> Result<(), Violation> {
-    let parsed = dialect.parse_turn(&case.before, &case.turn, case.complete);
-    same(&parsed, &dialect.parse_turn(&case.before, &case.turn, case.complete), "a parsed turn")?;
+    let parsed = dialect.parse_turn(&case.before, &case.turn, &[], case.complete);
+    same(&parsed, &dialect.parse_turn(&case.before, &case.turn, &[], case.complete), "a parsed turn")?;
     for call in &parsed.calls {
         match call {
             ParsedCall::Call(ToolCall { name, arguments, .. })

@@ -1,19 +1,15 @@
 //! The area `tool_parser`: the calls that a turn's text holds.
 
-use respool_core::{Dialect as _, Token};
+use respool_core::{Dialect as _, JsonText, Replay, SessionPolicy, Token, ToolSpec};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
 use super::expected::{Expected, Found};
 use super::{Case, Checked};
 use crate::item;
 use crate::report::Verdict;
 use crate::stub::Vocabulary;
-
-#[derive(Debug, Deserialize)]
-struct Format {
-    format: String,
-}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,19 +21,33 @@ struct Input {
     /// Whether every way of feeding the text is to be tried; the ways are words for people.
     #[serde(default)]
     stream: Option<IgnoredAny>,
-    #[serde(rename = "format")]
-    _format: IgnoredAny,
-    /// Types matter to other formats only.
-    #[serde(rename = "tools")]
-    _tools: Option<IgnoredAny>,
+    format: String,
+    /// Schemas, where types matter.
+    #[serde(default)]
+    tools: Vec<Tool>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Tool {
+    name: String,
+    parameters: Box<RawValue>,
+}
+
+impl Tool {
+    fn spec(&self) -> Result<ToolSpec, Verdict> {
+        let name = serde_json::Value::from(self.name.as_str());
+        let schema = format!(
+            r#"{{"type": "function", "function": {{"name": {name}, "parameters": {}}}}}"#,
+            self.parameters
+        );
+        let schema = JsonText::new(schema).map_err(|error| Verdict::NotUnderstood(error.to_string()))?;
+        let (replay, session) = (Replay::default(), SessionPolicy::default());
+        Ok(ToolSpec { name: self.name.clone(), schema, replay, session })
+    }
 }
 
 /// Checks one case.
 pub(super) fn check(case: &Case) -> Checked {
-    let Format { format } = item::parse(case.input.get())?;
-    if format != "hermes" {
-        return Err(Verdict::NotBuilt);
-    }
     let input: Input = item::parse(case.input.get())?;
     let expected: Expected = item::parse(case.expected.get())?;
     let complete = match input.finish_reason.as_deref() {
@@ -52,9 +62,10 @@ pub(super) fn check(case: &Case) -> Checked {
         .into_iter()
         .map(|(way, pieces)| (way, pieces.iter().map(|piece| vocabulary.token(piece)).collect()))
         .collect();
-    let dialect = vocabulary.dialect()?;
+    let tools = input.tools.iter().map(Tool::spec).collect::<Result<Vec<_>, _>>()?;
+    let dialect = vocabulary.dialect_of(&input.format)?;
     for (way, turn) in turns {
-        let read = dialect.parse_turn(&before, &turn, complete);
+        let read = dialect.parse_turn(&before, &turn, &tools, complete);
         expected.check(&Found::from(&read)).map_err(|verdict| in_way(&way, verdict))?;
     }
     Ok(())

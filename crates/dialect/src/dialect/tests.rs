@@ -97,12 +97,12 @@ fn reads_a_turn_from_its_tokens() {
     let dialect = embedded(|_| {});
     let text = "<think>\nadd\n</think>\n\nSo <tool_call>\n{\"name\": \"calculator\", \"arguments\": {\"n\": 1}}\n</tool_call><|im_end|>";
     let turn = dialect.encode_text(text).expect("encodes");
-    let parsed = dialect.parse_turn(&[], &turn, true);
+    let parsed = dialect.parse_turn(&[], &turn, &[], true);
     assert_eq!((parsed.content.as_str(), parsed.reasoning.as_deref()), ("So", Some("add")));
     assert!(matches!(&parsed.calls[..], [ParsedCall::Call(call)] if call.name == "calculator"));
     let before = dialect.encode_text("<|im_start|>assistant\n<think>\n").expect("encodes");
     let turn = dialect.encode_text("hm</think>yes").expect("encodes");
-    assert_eq!(dialect.parse_turn(&before, &turn, true).reasoning.as_deref(), Some("hm"));
+    assert_eq!(dialect.parse_turn(&before, &turn, &[], true).reasoning.as_deref(), Some("hm"));
 }
 
 #[test]
@@ -240,7 +240,7 @@ proptest! {
     #[test]
     fn parsing_is_total(before: Vec<Token>, turn in proptest::collection::vec(0..700u32, 0..40), complete: bool) {
         let dialect = embedded(|_| {});
-        dialect.parse_turn(&before, &turn, complete);
+        dialect.parse_turn(&before, &turn, &[], complete);
     }
 }
 

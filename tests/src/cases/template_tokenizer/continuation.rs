@@ -75,7 +75,7 @@ impl Input {
         let failed = |error: respool_core::DialectError| Verdict::Fail(error.to_string());
         let prompt = dialect.encode_chat(&chat).map_err(failed)?.tokens;
 
-        messages.push(assistant_message(dialect.parse_turn(&prompt, &turn, true)));
+        messages.push(assistant_message(dialect.parse_turn(&prompt, &turn, &[], true)));
         let continuation = Continuation {
             chat: Chat { messages: &messages, tools: &tools, template_args: &template_args },
             new_messages: &read_messages(&self.new_messages)?,

@@ -1,22 +1,11 @@
-use proptest::prelude::*;
-use respool_core::JsonText;
-
 use super::*;
 
-fn done(text: &str) -> ParsedTurn {
-    parse(text, TurnContext::default())
+fn parse(text: &str, context: TurnContext, complete: bool) -> ParsedTurn {
+    parse_as("hermes", text, context, complete)
 }
 
-/// Calls as `name arguments`, `!name` for a wrong one, `?` for a malformed one.
-fn calls(turn: &ParsedTurn) -> Vec<String> {
-    turn.calls
-        .iter()
-        .map(|call| match call {
-            ParsedCall::Call(call) => format!("{} {}", call.name, call.arguments),
-            ParsedCall::Wrong { name, .. } => format!("!{name}"),
-            ParsedCall::Malformed { .. } => "?".to_owned(),
-        })
-        .collect()
+fn done(text: &str) -> ParsedTurn {
+    parse(text, TurnContext::default(), true)
 }
 
 #[track_caller]
@@ -103,9 +92,9 @@ fn malformed_calls_are_reported_one_by_one() {
 fn an_unclosed_call_counts_if_the_turn_stopped() {
     let open = r#"Checking. <tool_call>{"name": "a", "arguments": {}}"#;
     check(open, &["a {}"], "Checking.");
-    let cut = TurnContext { complete: false, ..TurnContext::default() };
-    assert_eq!(calls(&parse(open, cut)), ["?"]);
-    assert_eq!(calls(&parse(r#"<tool_call>{"name": "a", "argum"#, cut)), ["?"]);
+    let cut = |text: &str| calls(&parse(text, TurnContext::default(), false));
+    assert_eq!(cut(open), ["?"]);
+    assert_eq!(cut(r#"<tool_call>{"name": "a", "argum"#), ["?"]);
     check(r#"<tool_call>{"name": "a", "argum"#, &["?"], "");
     check(&format!("{open}\n<tool_call>{{\"name\": \"b\"}}"), &["a {}", "b {}"], "Checking.");
 }
@@ -118,76 +107,10 @@ fn reasoning_is_not_searched() {
     assert_eq!((calls(&turn), turn.content.as_str()), (vec!["a {}".to_owned()], "So:"));
     assert_eq!(turn.reasoning, Some(format!("maybe {draft}")));
     let opened = TurnContext { reasoning_open: true, ..TurnContext::default() };
-    let turn = parse(&format!("maybe {draft}</think>{call}"), opened);
+    let turn = parse(&format!("maybe {draft}</think>{call}"), opened, true);
     assert_eq!((calls(&turn), turn.reasoning), (vec!["a {}".to_owned()], Some(format!("maybe {draft}"))));
     let turn = done(&format!("<think>\nmaybe {draft}"));
     assert_eq!((calls(&turn), turn.content.as_str()), (vec![], ""));
     let turn = done("First.</think>Then.");
     assert_eq!((turn.content.as_str(), turn.reasoning.as_deref()), ("Then.", Some("First.")));
-}
-
-/// Time grows with the text: a megabyte of anything stays far below what a quadratic reader needs.
-#[test]
-fn hostile_texts_take_linear_time() {
-    for unit in [
-        "<tool_call>",
-        "<tool_call>{\"",
-        "<tool_call>[",
-        "<tool_call>\"",
-        "<",
-        "<think>",
-        "</think>",
-        "[",
-        "{\"a\":",
-        "<tool_call>[\"\",\"",
-        "<tool_call>{\"name\":\"a\"}",
-        "\"\\",
-        "<tool_call> ",
-    ] {
-        let body = unit.repeat((1 << 20) / unit.len());
-        for text in [body.clone(), format!("<tool_call>{body}")] {
-            let turn = done(&text);
-            assert!(turn.content.len() <= text.len());
-        }
-    }
-}
-
-proptest! {
-    #[test]
-    fn is_total(pieces in proptest::collection::vec(piece(), 0..12), open: bool, complete: bool) {
-        let text: String = pieces.concat();
-        let turn = parse(&text, TurnContext { reasoning_open: open, complete });
-        for (slot, call) in turn.calls.iter().enumerate() {
-            if let ParsedCall::Call(call) = call {
-                prop_assert_eq!(call.slot as usize, slot);
-                prop_assert!(call.arguments.is_object());
-            }
-        }
-    }
-
-    #[test]
-    fn reads_back_what_it_writes(names in proptest::collection::vec("[^<>]{1,8}", 1..4), value: String, text in "[a-z ]{0,9}") {
-        let arguments = JsonText::new(serde_json::json!({ "k": value }).to_string()).expect("valid");
-        let calls: Vec<ToolCall> = names.iter().zip(0..).map(|(name, slot)| {
-            ToolCall { id: String::new(), slot, name: name.clone(), arguments: arguments.clone() }
-        }).collect();
-        let written: String = calls.iter().map(write).collect();
-        let turn = done(&format!("{text}{written}"));
-        prop_assert_eq!(turn.content, text.trim());
-        prop_assert_eq!(turn.calls, calls.into_iter().map(ParsedCall::Call).collect::<Vec<_>>());
-    }
-}
-
-fn piece() -> impl Strategy<Value = String> {
-    prop_oneof![
-        Just("<tool_call>".to_owned()),
-        Just("</tool_call>".to_owned()),
-        Just("<think>".to_owned()),
-        Just("</think>".to_owned()),
-        Just("{\"name\": \"a\"".to_owned()),
-        Just(", \"arguments\": ".to_owned()),
-        Just("}".to_owned()),
-        Just("\"".to_owned()),
-        any::<String>(),
-    ]
 }
