@@ -54,7 +54,7 @@ impl Vocabulary {
         token
     }
 
-    /// A dialect of these tokens that reads Hermes calls; its template writes the bare messages.
+    /// A dialect of these tokens that reads calls of that format; its template writes the bare messages.
     ///
     /// # Errors
     /// If the tokens do not make a tokenizer.
@@ -162,7 +162,7 @@ mod tests {
         vocabulary.insert(7, " x");
         vocabulary.add_control(300, "<｜call｜>", false);
         let stop = vocabulary.add_stop("<|end|>");
-        let dialect = vocabulary.dialect().expect("a dialect");
+        let dialect = vocabulary.dialect_of("hermes").expect("a dialect");
         assert_eq!(dialect.decode(&[7, 300, stop]), " x<｜call｜><|end|>");
         assert_eq!(dialect.stop_tokens(), [stop]);
         let text = "北京 x<|end|>";

@@ -174,7 +174,11 @@ fn load_errors_name_file_field_and_option() {
     let mut options = options();
     options.tool_format = "nope".to_owned();
     let error = HfDialect::embedded(options.clone()).expect_err("unknown").to_string();
-    assert_eq!(error, "tool_format = \"nope\" is not known; known are auto, hermes");
+    assert_eq!(
+        error,
+        "tool_format = \"nope\" is not known; known are auto, hermes, qwen3_coder, llama3_json, pythonic, mistral, \
+         deepseek_v3, deepseek_v3_1, kimi_k2, glm4_5, glm4_7, minimax_m2, gpt_oss, phi4, granite, plain_json"
+    );
     let parts = Parts {
         name: "t",
         tokenizer: "{}",

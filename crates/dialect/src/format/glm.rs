@@ -2,7 +2,7 @@
 
 use respool_core::{ToolCall, ToolSpec};
 
-use super::tagged::{Arguments, Types, Untyped, plain_texts};
+use super::tagged::{Arguments, Taken, Types, Untyped, plain_texts};
 use super::{Block, Ending, Framing, Item, ToolFormat, Unwritable, json_call};
 
 const OPEN: &str = "<tool_call>";
@@ -55,8 +55,12 @@ impl ToolFormat for Glm {
         let mut written = Vec::new();
         for call in calls {
             json_call::plain_name(self.name, call, &['<', '>'])?;
-            let texts = plain_texts(call, tools, Untyped::Json, &[VALUE_END])
-                .map_err(|reason| Unwritable { format: self.name, name: call.name.clone(), reason })?;
+            let taken = Taken { markers: &[VALUE_END], close: &[CLOSE], restart: &[OPEN] };
+            let texts = plain_texts(call, tools, Untyped::Json, taken).map_err(|reason| Unwritable {
+                format: self.name,
+                name: call.name.clone(),
+                reason,
+            })?;
             let pairs: String = texts
                 .iter()
                 .map(|(key, text)| format!("{KEY}{key}{KEY_END}{line}{VALUE}{text}{VALUE_END}{line}"))

@@ -62,10 +62,7 @@ impl ToolFormat for Mistral {
     }
 
     fn write(&self, calls: &[ToolCall], _tools: &[ToolSpec]) -> Result<String, Unwritable> {
-        calls
-            .iter()
-            .map(|call| json_call::plain_name(self.name(), call, &['[', '{']))
-            .collect::<Result<(), _>>()?;
+        calls.iter().try_for_each(|call| json_call::plain_name(self.name(), call, &['[', '{']))?;
         Ok(calls.iter().map(|call| format!("{OPEN}{}{ARGS}{}", call.name, call.arguments)).collect())
     }
 }

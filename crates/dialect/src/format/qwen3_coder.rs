@@ -2,7 +2,7 @@
 
 use respool_core::{ToolCall, ToolSpec};
 
-use super::tagged::{Arguments, Types, Untyped, plain_texts};
+use super::tagged::{Arguments, Taken, Types, Untyped, plain_texts};
 use super::{Block, Ending, Framing, Item, ToolFormat, Unwritable, json_call};
 
 /// A format of tags.
@@ -74,27 +74,26 @@ impl ToolFormat for Tags {
     }
 
     fn read(&self, block: &Block<'_>) -> Vec<Item> {
-        let [begin, ..] = self.function;
-        let bare = block.opener == Some(begin);
-        let mut items = Vec::new();
-        let mut rest = block.body;
-        if !bare {
-            let Some((before, after)) = rest.split_once(begin) else {
+        let begin = self.function[0];
+        let mut call = Reader { tags: self, block, text: block.body, at: 0, value_end: None };
+        if block.opener != Some(begin) {
+            let Some(at) = block.body.find(begin) else {
                 return vec![Item::malformed(format!("there is no {begin} in the tool call"), block.body)];
             };
-            if !before.trim().is_empty() {
+            if !block.body[..at].trim().is_empty() {
                 return vec![Item::malformed(format!("there is text before {begin}"), block.body)];
             }
-            rest = after;
+            call.at = at + begin.len();
         }
+        let mut items = Vec::new();
         loop {
-            let mut call = Reader { tags: self, block, text: rest, at: 0, value_end: None };
-            match call.call() {
-                Ok(item) => items.push(item),
-                Err(reason) => items.push(Item::malformed(reason, rest)),
-            }
-            match rest[call.at..].split_once(begin) {
-                Some((_, after)) => rest = after,
+            let from = call.at;
+            let read = call.call();
+            let next = block.body[call.at..].find(begin).map(|next| call.at + next);
+            let text = &block.body[from..next.unwrap_or(block.body.len())];
+            items.push(read.unwrap_or_else(|reason| Item::malformed(reason, text)));
+            match next {
+                Some(next) => call.at = next + begin.len(),
                 None => return items,
             }
         }
@@ -115,8 +114,8 @@ impl Tags {
     fn written(&self, call: &ToolCall, tools: &[ToolSpec]) -> Result<String, Unwritable> {
         json_call::plain_name(self.name, call, &['<', '>', '"'])?;
         let (line, [begin, named, end], [open, keyed, close]) = (self.line, self.function, self.parameter);
-        let forbidden = [close, open];
-        let texts = plain_texts(call, tools, Untyped::Text, &forbidden).map_err(|reason| Unwritable {
+        let taken = Taken { markers: &[close, open], close: self.close[0], restart: self.restart[0] };
+        let texts = plain_texts(call, tools, Untyped::Text, taken).map_err(|reason| Unwritable {
             format: self.name,
             name: call.name.clone(),
             reason,
@@ -129,7 +128,7 @@ impl Tags {
     }
 }
 
-/// Reads one call; its begin marker is behind.
+/// Reads the calls of a block, each once its begin marker is behind.
 struct Reader<'a> {
     tags: &'a Tags,
     block: &'a Block<'a>,
@@ -142,11 +141,7 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn call(&mut self) -> Result<Item, String> {
         let [_, named, end] = self.tags.function;
-        let name =
-            self.until(named).ok_or_else(|| format!("there is no {named} after the tool's name"))?.trim();
-        if name.is_empty() || name.contains(['<', '\n']) {
-            return Err(format!("{name:?} is no name of a tool"));
-        }
+        let name = self.name(named).ok_or_else(|| format!("there is no tool's name before {named}"))?;
         let types = Types::of(name, self.block.tools);
         let mut arguments = Arguments::new();
         loop {
@@ -174,9 +169,7 @@ impl<'a> Reader<'a> {
 
     fn parameter(&mut self, name: &str, types: &Types) -> Result<(&'a str, &'a str), String> {
         let [begin, keyed, close] = self.tags.parameter;
-        let key =
-            self.until(keyed).map(str::trim).filter(|key| !key.is_empty() && !key.contains(['<', '\n']));
-        let key = key.ok_or_else(|| format!("a parameter of {name} has no name"))?;
+        let key = self.name(keyed).ok_or_else(|| format!("a parameter of {name} has no name"))?;
         if self.value_end.is_none_or(|end| end < self.at) {
             self.value_end =
                 Some(self.text[self.at..].find(close).map_or(self.text.len(), |end| self.at + end));
@@ -186,9 +179,8 @@ impl<'a> Reader<'a> {
         let mut from = self.at;
         // The end tag is often left out: the next parameter then ends the value.
         while let Some(next) = self.text[from..end].find(begin).map(|next| from + next) {
-            let next_key = self.text[next + begin.len()..].split(keyed).next().unwrap_or_default();
-            if self.text[..next].ends_with('\n') && types.allows(next_key.trim()) && !next_key.contains('\n')
-            {
+            let next_key = name_before(keyed, &self.text[next + begin.len()..]);
+            if self.text[..next].ends_with('\n') && next_key.is_some_and(|(key, _)| types.allows(key)) {
                 end = next;
                 break;
             }
@@ -208,9 +200,16 @@ impl<'a> Reader<'a> {
         Ok((key, raw.strip_suffix(line).unwrap_or(raw)))
     }
 
-    fn until(&mut self, marker: &str) -> Option<&'a str> {
-        let (before, _) = self.text[self.at..].split_once(marker)?;
-        self.at += before.len() + marker.len();
-        Some(before)
+    fn name(&mut self, marker: &str) -> Option<&'a str> {
+        let (name, len) = name_before(marker, &self.text[self.at..])?;
+        self.at += len;
+        Some(name)
     }
+}
+
+/// The name at the begin of a text that this marker ends, and the length of both.
+fn name_before<'a>(marker: &str, text: &'a str) -> Option<(&'a str, usize)> {
+    let len = text.find(['<', '>'])? + 1;
+    let name = text[..len].strip_suffix(marker)?.trim();
+    (!name.is_empty() && !name.contains('\n')).then_some((name, len))
 }

@@ -115,12 +115,34 @@ impl Arguments {
     }
 }
 
+/// What a plain text must not spell, or it would be read as something else.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken<'a> {
+    /// Markers of a value.
+    pub(crate) markers: &'a [&'a str],
+    /// An end of the call is data inside a value, unless one of `restart` comes after it.
+    pub(crate) close: &'a [&'a str],
+    pub(crate) restart: &'a [&'a str],
+}
+
+impl<'a> Taken<'a> {
+    fn in_text(&self, text: &str) -> Option<&'a str> {
+        let spelled = |markers: &'a [&'a str], text: &str| {
+            let found = markers.iter().filter_map(|marker| Some((text.find(marker)?, *marker)));
+            found.min_by_key(|(at, _)| *at)
+        };
+        let end = spelled(self.close, text);
+        let ended = end.and_then(|(at, marker)| spelled(self.restart, &text[at + marker.len()..]));
+        spelled(self.markers, text).or(ended).map(|(_, marker)| marker)
+    }
+}
+
 /// The parameters of a call as plain texts, each of which [`Types::value`] reads back.
 pub(crate) fn plain_texts(
     call: &ToolCall,
     tools: &[ToolSpec],
     untyped: Untyped,
-    forbidden: &[&str],
+    taken: Taken<'_>,
 ) -> Result<Vec<(String, String)>, String> {
     let types = Types::of(&call.name, tools);
     let members: indexmap::IndexMap<String, &RawValue> =
@@ -133,8 +155,7 @@ pub(crate) fn plain_texts(
         if !same {
             return Err(format!("the text of {key} would be read as another type"));
         }
-        let spelled = forbidden.iter().find(|marker| text.contains(**marker));
-        if let Some(marker) = spelled {
+        if let Some(marker) = taken.in_text(&text) {
             return Err(format!("the text of {key} has {marker} in it"));
         }
         if key.is_empty() || key.contains(['<', '>', '"', '\n']) || key.trim() != key {

@@ -15,7 +15,7 @@ fn malformed() -> ParsedCall {
 #[track_caller]
 fn check(expected: &str, calls: Vec<ParsedCall>, verdict: &str) {
     let expected: Expected = serde_json::from_str(expected).expect("expected");
-    let turn = ParsedTurn { content: " Hi ".to_owned(), reasoning: None, calls };
+    let turn = ParsedTurn { content: " Hi ".to_owned(), reasoning: None, calls, ..ParsedTurn::default() };
     let found = match expected.check(&Found::from(&turn)) {
         Ok(()) => "pass",
         Err(Verdict::Fail(_)) => "FAIL",
