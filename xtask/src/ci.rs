@@ -1,5 +1,6 @@
 //! `cargo xtask ci`: the definition of green.
 
+mod families;
 mod steps;
 
 use std::time::{Duration, Instant};

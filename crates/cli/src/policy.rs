@@ -5,10 +5,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use respool_core::{GenerateRequest, RolloutId};
+use respool_core::{Dialect as _, GenerateRequest, JsonText, RolloutId, ToolCall};
 use respool_dialect::HfDialect;
 use respool_llm_mock::{
-    CallWriter, Encoder, Grammar, HashPolicy, Policy, TaskLookup, TeacherPolicy, TeacherTask,
+    Encoder, Grammar, HashPolicy, Policy, TaskLookup, TeacherPolicy, TeacherTask, TurnWriter,
 };
 use respool_tools::Toolbox;
 
@@ -49,16 +49,20 @@ pub(crate) fn build(
     lookup: TaskLookup,
 ) -> anyhow::Result<Arc<dyn Policy>> {
     let stop = stop_token(dialect)?;
-    let (encode, write_call) = (encoder(dialect), call_writer());
+    let (encode, write) = (encoder(dialect), turn_writer(dialect, tools));
     Ok(match section.kind {
         PolicyKind::Teacher => {
             let error_rate = f64::from(section.error_rate.unwrap_or_default());
-            Arc::new(TeacherPolicy { lookup, encode, write_call, stop, error_rate })
+            let write = outside_reasoning(dialect, write)?;
+            Arc::new(TeacherPolicy { lookup, encode, write, stop, error_rate })
         }
         PolicyKind::Hash => {
             let specs = tools.specs();
             let names: Vec<_> = specs.iter().map(|tool| tool.name.as_str()).collect();
-            Arc::new(HashPolicy::new(Grammar::new(&names, &write_call), &encode, stop))
+            let mut grammar = Grammar::new(&names, &write);
+            grammar.reasoning =
+                dialect.tool_format().reasoning().map(|markers| markers.map(str::to_owned).into());
+            Arc::new(HashPolicy::new(grammar, &encode, stop))
         }
     })
 }
@@ -73,10 +77,29 @@ fn encoder(dialect: &Arc<HfDialect>) -> Encoder {
     })
 }
 
-/// Hermes, the format that the built-in dialect reads.
-fn call_writer() -> CallWriter {
-    Arc::new(|name, arguments| {
-        let name = serde_json::Value::from(name);
-        format!("<tool_call>\n{{\"name\": {name}, \"arguments\": {arguments}}}\n</tool_call>")
+/// Turns in the dialect's own format. Where calls must stand alone, the words before them are left out.
+fn turn_writer(dialect: &Arc<HfDialect>, tools: &Toolbox) -> TurnWriter {
+    let (dialect, tools) = (Arc::clone(dialect), Arc::from(tools.specs()));
+    Arc::new(move |said, calls| {
+        let calls: Option<Vec<_>> = (0..).zip(calls).map(|(slot, call)| tool_call(slot, *call)).collect();
+        let calls = calls?;
+        let alone = || dialect.write_turn("", &calls, &tools).ok().filter(|_| !calls.is_empty());
+        dialect.write_turn(said, &calls, &tools).ok().or_else(alone)
     })
+}
+
+/// Where the prompt has opened a reasoning block, a turn first has to close it.
+fn outside_reasoning(dialect: &HfDialect, write: TurnWriter) -> anyhow::Result<TurnWriter> {
+    let prompt = dialect.decode(&dialect.generation_prompt()?);
+    let close = dialect.tool_format().reasoning();
+    let close = close.filter(|[open, _]| prompt.trim_end().ends_with(open)).map(|[_, close]| close);
+    Ok(match close {
+        Some(close) => Arc::new(move |said, calls| Some(format!("{close}\n\n{}", write(said, calls)?))),
+        None => write,
+    })
+}
+
+fn tool_call(slot: u32, (name, arguments): (&str, &str)) -> Option<ToolCall> {
+    let arguments = JsonText::new(arguments).ok()?;
+    Some(ToolCall { id: String::new(), slot, name: name.to_owned(), arguments })
 }

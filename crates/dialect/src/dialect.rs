@@ -7,13 +7,13 @@ use std::sync::Arc;
 use minijinja::value::Value;
 use respool_core::{
     Chat, Continuation, ContinuationMode, ControlTokens, Dialect, DialectError, Encoded, Fingerprint,
-    JsonText, ParsedTurn, Token, ToolSpec,
+    JsonText, ParsedTurn, Token, ToolCall, ToolSpec,
 };
 
 use crate::auto;
 use crate::continuation::{Next, Turns};
 use crate::fingerprint;
-use crate::format::{ToolFormat, tool_format};
+use crate::format::{ToolFormat, Unwritable, tool_format, write_turn};
 use crate::load::{Config, Files, LoadError, Parts};
 use crate::memo::Memo;
 use crate::messages::{self, ReasoningFields};
@@ -162,6 +162,21 @@ impl HfDialect {
     /// If the tokenizer fails on it.
     pub fn encode_text(&self, text: &str) -> Result<Vec<Token>, DialectError> {
         self.vocabulary.encode(text).map_err(|error| self.tokenizer_error(&error))
+    }
+
+    /// The text of a turn as this family writes it: what it says, then calls; either may be missing.
+    /// No stop token at its end.
+    ///
+    /// # Errors
+    /// If it would not be read as it was meant: some calls have no written form, some texts look
+    /// like calls, and in some families calls stand alone.
+    pub fn write_turn(
+        &self,
+        said: &str,
+        calls: &[ToolCall],
+        tools: &Arc<[ToolSpec]>,
+    ) -> Result<String, Unwritable> {
+        write_turn(self.format, said, calls, tools)
     }
 
     /// As [`Dialect::encode_chat`], for messages as JSON, which can say more than ours: null

@@ -16,6 +16,7 @@ mod pythonic;
 mod qwen3_coder;
 mod skim;
 mod tagged;
+mod write;
 
 use std::fmt;
 
@@ -25,6 +26,7 @@ pub(crate) use event::Collected;
 pub use event::{Event, EventKind};
 pub use framing::{Ending, Framing, ValueFraming};
 pub use parser::{ReadOptions, RestoreError, TurnContext, TurnParser, parse};
+pub(crate) use write::write_turn;
 
 /// How a model family writes tool calls and reasoning.
 ///
@@ -49,6 +51,16 @@ pub trait ToolFormat: Send + Sync + fmt::Debug {
     /// # Errors
     /// If the format has no way to say one of them.
     fn write(&self, calls: &[ToolCall], tools: &[ToolSpec]) -> Result<String, Unwritable>;
+
+    /// How it writes a turn that only says something.
+    fn say(&self, text: &str) -> String {
+        text.to_owned()
+    }
+
+    /// How it writes a turn that says something before its written calls.
+    fn join(&self, said: &str, calls: &str) -> String {
+        format!("{said}\n{calls}")
+    }
 
     /// Letters that begin a call where nothing but white space comes before.
     fn bare(&self) -> &'static [char] {
@@ -131,16 +143,24 @@ impl Item {
     }
 }
 
-/// A format has no way to say a call.
+/// A format has no way to say a call or a turn.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the format {format} cannot write a call of {name}: {reason}")]
+#[error("the format {format} cannot write {what}: {reason}")]
 pub struct Unwritable {
     /// The format's name.
     pub format: &'static str,
-    /// The tool's name.
-    pub name: String,
+    /// What it cannot write, as in `a call of look_up`.
+    pub what: String,
     /// Why.
     pub reason: String,
+}
+
+impl Unwritable {
+    /// A call of that tool cannot be written.
+    #[must_use]
+    pub fn call(format: &'static str, tool: &str, reason: impl Into<String>) -> Self {
+        Self { format, what: format!("a call of {tool}"), reason: reason.into() }
+    }
 }
 
 static FORMATS: [&dyn ToolFormat; 15] = [

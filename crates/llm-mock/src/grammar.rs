@@ -1,6 +1,6 @@
 //! What the policy `hash` may say.
 
-use crate::CallWriter;
+use crate::TurnWriter;
 
 /// What the policy `hash` may say, and how often.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,21 +52,17 @@ const ARGUMENTS: [&str; 5] = [
     r#"{"quote": "say \"</tool_call>\" twice\n"}"#,
 ];
 
-/// Arguments that no JSON parser takes.
-const BROKEN_ARGUMENTS: [&str; 3] = [r#"{"expression": "#, "[1, 2", "nothing"];
-
 impl Grammar {
     /// Texts of many scripts, and calls of these tools with all kinds of arguments, of one tool
-    /// that does not exist, and of none. No reasoning.
+    /// that does not exist, and damaged ones. What the writer cannot say is left out. No reasoning.
     #[must_use]
-    pub fn new(tools: &[&str], write_call: &CallWriter) -> Self {
-        let names = || tools.iter().copied().chain(["no_such_tool"]);
-        let write = |arguments: &[&str]| -> Vec<String> {
-            names().flat_map(|name| arguments.iter().map(move |text| write_call(name, text))).collect()
-        };
-        let calls = write(&ARGUMENTS);
-        let mut malformed = write(&BROKEN_ARGUMENTS);
-        malformed.extend(calls.iter().map(|call| first_two_thirds(call)));
+    pub fn new(tools: &[&str], write: &TurnWriter) -> Self {
+        let names = tools.iter().copied().chain(["no_such_tool"]);
+        let calls: Vec<_> = names
+            .flat_map(|name| ARGUMENTS.iter().filter_map(move |text| write("", &[(name, text)])))
+            .collect();
+        let malformed =
+            calls.iter().flat_map(|call| [first_two_thirds(call), without_middle(call)]).collect();
         Self {
             words: WORDS.map(str::to_owned).to_vec(),
             reasoning: None,
@@ -85,4 +81,10 @@ impl Grammar {
 /// A call that is never closed.
 fn first_two_thirds(call: &str) -> String {
     call.chars().take(call.chars().count() * 2 / 3).collect()
+}
+
+/// A call that lacks the third of its letters in the middle.
+fn without_middle(call: &str) -> String {
+    let third = call.chars().count() / 3;
+    call.chars().take(third).chain(call.chars().skip(2 * third)).collect()
 }

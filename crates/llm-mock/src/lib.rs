@@ -36,7 +36,7 @@ mod teacher;
 pub use faults::{FaultRates, FaultScript, ServerFault};
 pub use grammar::Grammar;
 pub use hash::{Draw, seed_from};
-pub use policy::{CallWriter, Cursor, Encoder, Policy};
+pub use policy::{Cursor, Encoder, Policy, TurnWriter};
 pub use random::HashPolicy;
 pub use script::ScriptPolicy;
 pub use server::{DeltaSize, MockConfig, MockServer};

@@ -10,9 +10,9 @@ use crate::hash::{fold, mix};
 /// Turns text into the tokens that a policy would sample for it, control tokens included.
 pub type Encoder = Arc<dyn Fn(&str) -> Vec<Token> + Send + Sync>;
 
-/// Writes a tool call, given its name and its arguments (raw text, usually a JSON object), the
-/// way that the model family does.
-pub type CallWriter = Arc<dyn Fn(&str, &str) -> String + Send + Sync>;
+/// Writes a turn the way that the model family does: what is said, then calls, each of them a name
+/// and its arguments (raw text, usually a JSON object). `None` where the family cannot say it.
+pub type TurnWriter = Arc<dyn Fn(&str, &[(&str, &str)]) -> Option<String> + Send + Sync>;
 
 /// A policy: the next token, with its log-probability, is a function of prefix and seed.
 ///

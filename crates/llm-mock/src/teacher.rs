@@ -6,7 +6,7 @@ use std::sync::Arc;
 use respool_core::{Fault, GenerateRequest, Token};
 
 use crate::hash::{fold, hash_text, mix, unit};
-use crate::policy::{CallWriter, Cursor, Encoder, Plan, Policy, split_turn};
+use crate::policy::{Cursor, Encoder, Plan, Policy, TurnWriter, split_turn};
 use crate::script::ended;
 use crate::solution::{Solution, with_wrong_answer};
 
@@ -34,8 +34,8 @@ pub struct TeacherPolicy {
     pub lookup: TaskLookup,
     /// Encodes turns.
     pub encode: Encoder,
-    /// Writes calls.
-    pub write_call: CallWriter,
+    /// Writes turns.
+    pub write: TurnWriter,
     /// Ends turns.
     pub stop: Token,
     /// The share of final answers that are wrong, from 0 to 1: which ones is a function of seed,
@@ -47,21 +47,17 @@ pub struct TeacherPolicy {
 const CALCULATOR: &str = "calculator";
 
 impl TeacherPolicy {
-    fn turn_text(&self, task: &TeacherTask, request: &GenerateRequest) -> String {
+    fn turn_text(&self, task: &TeacherTask, request: &GenerateRequest) -> Option<String> {
         let solution = Solution::read(&task.solution);
         if !task.has_calculator {
-            return self.graded(&solution.plain(), task, request);
+            return (self.write)(&self.graded(&solution.plain(), task, request), &[]);
         }
         match solution.steps.get(request.effect.turn as usize) {
             Some(step) => {
                 let arguments = serde_json::json!({ "expression": step.expression }).to_string();
-                let call = (self.write_call)(CALCULATOR, &arguments);
-                match step.text.trim() {
-                    "" => call,
-                    text => format!("{text}\n{call}"),
-                }
+                (self.write)(step.text.trim(), &[(CALCULATOR, &arguments)])
             }
-            None => self.graded(solution.rest, task, request),
+            None => (self.write)(&self.graded(solution.rest, task, request), &[]),
         }
     }
 
@@ -85,7 +81,14 @@ impl Policy for TeacherPolicy {
                 request.rollout
             ))
         })?;
-        let turn = ended((self.encode)(&self.turn_text(&task, request)), self.stop);
+        let text = self.turn_text(&task, request).ok_or_else(|| {
+            Fault::terminal(format!(
+                "policy teacher: turn {} of rollout {} cannot be written in the model's tool-call format; use \
+                 another policy for this task",
+                request.effect.turn, request.rollout
+            ))
+        })?;
+        let turn = ended((self.encode)(&text), self.stop);
         let (_, sampled) = split_turn(request);
         Ok(Plan::cursor(turn, sampled.len(), self.stop, request))
     }

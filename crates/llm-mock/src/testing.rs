@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use respool_core::{EffectId, Fault, GenerateRequest, Logprob, RolloutId, Sampling, Token};
 
-use crate::{CallWriter, Cursor, Encoder, Grammar, HashPolicy, Policy};
+use crate::{Cursor, Encoder, Grammar, HashPolicy, Policy, TurnWriter};
 
 pub(crate) const STOP: Token = 2;
 
@@ -18,12 +18,19 @@ pub(crate) fn decode(tokens: &[Token]) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-pub(crate) fn call_writer() -> CallWriter {
-    Arc::new(|name, arguments| format!("<call>{{\"name\": \"{name}\", \"arguments\": {arguments}}}</call>"))
+/// Calls in tags, each on a line of its own.
+pub(crate) fn turn_writer() -> TurnWriter {
+    Arc::new(|said, calls| {
+        let calls = calls.iter().map(|(name, arguments)| {
+            format!("<call>{{\"name\": \"{name}\", \"arguments\": {arguments}}}</call>")
+        });
+        let said = (!said.is_empty()).then(|| said.to_owned());
+        Some(said.into_iter().chain(calls).collect::<Vec<_>>().join("\n"))
+    })
 }
 
 pub(crate) fn hash_policy() -> HashPolicy {
-    let mut grammar = Grammar::new(&["calculator"], &call_writer());
+    let mut grammar = Grammar::new(&["calculator"], &turn_writer());
     grammar.reasoning = Some(("<think>".to_owned(), "</think>".to_owned()));
     HashPolicy::new(grammar, &encoder(), STOP)
 }

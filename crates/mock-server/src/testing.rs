@@ -9,7 +9,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use respool_core::Token;
-use respool_llm_mock::{CallWriter, Encoder, Grammar, HashPolicy, ScriptPolicy};
+use respool_llm_mock::{Encoder, Grammar, HashPolicy, ScriptPolicy, TurnWriter};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
@@ -22,8 +22,11 @@ pub(crate) const PROMPT: [Token; 4] = [1, 3, 7, 8];
 /// A server that says random things.
 pub(crate) fn hash_config(engine: Engine) -> MockHttpConfig {
     let encode: Encoder = Arc::new(|text| text.bytes().map(|byte| 100 + Token::from(byte)).collect());
-    let write_call: CallWriter = Arc::new(|name, arguments| format!("<call>{name} {arguments}</call>"));
-    let policy = HashPolicy::new(Grammar::new(&["calculator"], &write_call), &encode, STOP);
+    let write: TurnWriter = Arc::new(|said, calls| {
+        let calls = calls.iter().map(|(name, arguments)| format!("<call>{name} {arguments}</call>"));
+        Some(said.to_owned() + &calls.collect::<String>())
+    });
+    let policy = HashPolicy::new(Grammar::new(&["calculator"], &write), &encode, STOP);
     MockHttpConfig::new(engine, Arc::new(policy), turns_by_suffix(ASK.into()), vec![STOP])
 }
 

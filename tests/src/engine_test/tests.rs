@@ -10,7 +10,10 @@ use super::*;
 fn config(engine: Engine) -> MockHttpConfig {
     let encode: respool_llm_mock::Encoder =
         Arc::new(|text| text.bytes().map(|byte| u32::from(byte) + 10).collect());
-    let write: respool_llm_mock::CallWriter = Arc::new(|name, arguments| format!("{name}({arguments})"));
+    let write: respool_llm_mock::TurnWriter = Arc::new(|said, calls| {
+        let calls = calls.iter().map(|(name, arguments)| format!("{name}({arguments})"));
+        Some(said.to_owned() + &calls.collect::<String>())
+    });
     let policy = HashPolicy::new(Grammar::new(&["search"], &write), &encode, 2);
     let mut config = MockHttpConfig::new(
         engine,

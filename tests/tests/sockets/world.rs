@@ -29,10 +29,13 @@ impl World {
         let dialect =
             Arc::new(HfDialect::embedded(DialectOptions::new(Clock::from_unix_seconds(0))).unwrap());
         let encoder = Arc::clone(&dialect);
-        let write_call = Arc::new(|name: &str, arguments: &str| {
-            format!("<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {arguments}}}\n</tool_call>")
-        });
-        let mut grammar = Grammar::new(&["calculator", "look_up"], &(write_call as _));
+        let write = |_: &str, calls: &[(&str, &str)]| {
+            let calls = calls.iter().map(|(name, arguments)| {
+                format!("<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {arguments}}}\n</tool_call>")
+            });
+            Some(calls.collect())
+        };
+        let mut grammar = Grammar::new(&["calculator", "look_up"], &(Arc::new(write) as _));
         grammar.max_calls = 2;
         grammar.call_percent = 70;
         let policy = HashPolicy::new(

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 
-use super::{Asked, Outcome};
+use super::{Asked, Outcome, families};
 use crate::command::{self, Shown, cargo, works};
 use crate::layers;
 
@@ -46,6 +46,7 @@ pub(super) const STEPS: &[Step] = &[
     step("goldens", "../shared/goldens", |asked| data("goldens", asked)),
     step("scenarios", "../shared/scenarios", |asked| data("scenarios", asked)),
     step("recordings", "../shared/recordings, however they are cut", |asked| data("recordings", asked)),
+    step("families", "whole rollouts of every model family in ../shared/tokenizers", families::run),
     long("long-tests", "the tests again, optimized, with many more cases a property", long_tests),
     long("fuzz", "the decoders of what servers send, a minute each", fuzz),
     long("verify", "resume equivalence of the default configuration, many cases", verify),

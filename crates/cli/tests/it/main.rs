@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod extremes;
+mod formats;
 mod inspect;
 mod interrupt;
 mod respool;

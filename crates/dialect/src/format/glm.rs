@@ -56,11 +56,8 @@ impl ToolFormat for Glm {
         for call in calls {
             json_call::plain_name(self.name, call, &['<', '>'])?;
             let taken = Taken { markers: &[VALUE_END], close: &[CLOSE], restart: &[OPEN] };
-            let texts = plain_texts(call, tools, Untyped::Json, taken).map_err(|reason| Unwritable {
-                format: self.name,
-                name: call.name.clone(),
-                reason,
-            })?;
+            let texts = plain_texts(call, tools, Untyped::Json, taken)
+                .map_err(|reason| Unwritable::call(self.name, &call.name, reason))?;
             let pairs: String = texts
                 .iter()
                 .map(|(key, text)| format!("{KEY}{key}{KEY_END}{line}{VALUE}{text}{VALUE_END}{line}"))

@@ -12,6 +12,8 @@ const START: &str = "<|start|>";
 const CHANNEL: &str = "<|channel|>";
 const CONSTRAIN: &str = "<|constrain|>";
 const MESSAGE: &str = "<|message|>";
+/// Between two messages of a turn.
+const NEXT: &str = "<|start|>assistant";
 const ENDS: [&str; 3] = ["<|end|>", "<|call|>", "<|return|>"];
 
 impl ToolFormat for GptOss {
@@ -67,15 +69,29 @@ impl ToolFormat for GptOss {
             let ToolCall { name, arguments, .. } = call;
             if let Some(marker) = ENDS.iter().chain([&START]).find(|end| arguments.as_str().contains(**end)) {
                 let reason = format!("its arguments have {marker} in them");
-                return Err(Unwritable { format: self.name(), name: name.clone(), reason });
+                return Err(Unwritable::call(self.name(), name, reason));
             }
-            let start = if text.is_empty() { "" } else { "<|start|>assistant" };
+            let start = if text.is_empty() { "" } else { NEXT };
             text += &format!(
                 "{start}{CHANNEL}commentary to=functions.{name} {CONSTRAIN}json{MESSAGE}{arguments}<|call|>"
             );
         }
         Ok(text)
     }
+
+    fn say(&self, text: &str) -> String {
+        message("final", text)
+    }
+
+    /// What is said before calls is a preamble, on the channel of the calls.
+    fn join(&self, said: &str, calls: &str) -> String {
+        format!("{}<|end|>{NEXT}{calls}", message("commentary", said))
+    }
+}
+
+/// A message for the user on that channel, without its end.
+fn message(channel: &str, text: &str) -> String {
+    format!("{CHANNEL}{channel}{MESSAGE}{text}")
 }
 
 /// A header without a message, or text without any marker.

@@ -156,8 +156,8 @@ pub(crate) fn plain_name(
     call: &ToolCall,
     forbidden: &[char],
 ) -> Result<(), Unwritable> {
-    let name = call.name.clone();
+    let name = call.name.as_str();
     let is_plain = !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || forbidden.contains(&c));
     let reason = || format!("its name must have letters without white space and without {forbidden:?}");
-    if is_plain { Ok(()) } else { Err(Unwritable { format, reason: reason(), name }) }
+    if is_plain { Ok(()) } else { Err(Unwritable::call(format, name, reason())) }
 }

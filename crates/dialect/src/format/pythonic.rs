@@ -62,13 +62,9 @@ impl ToolFormat for Pythonic {
     }
 
     fn write(&self, calls: &[ToolCall], _tools: &[ToolSpec]) -> Result<String, Unwritable> {
-        let written = calls.iter().map(|call| {
-            written(call).map_err(|reason| Unwritable {
-                format: self.name(),
-                name: call.name.clone(),
-                reason,
-            })
-        });
+        let written = calls
+            .iter()
+            .map(|call| written(call).map_err(|reason| Unwritable::call(self.name(), &call.name, reason)));
         Ok(format!("[{}]", written.collect::<Result<Vec<_>, _>>()?.join(", ")))
     }
 }

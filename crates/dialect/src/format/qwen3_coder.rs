@@ -115,11 +115,8 @@ impl Tags {
         json_call::plain_name(self.name, call, &['<', '>', '"'])?;
         let (line, [begin, named, end], [open, keyed, close]) = (self.line, self.function, self.parameter);
         let taken = Taken { markers: &[close, open], close: self.close[0], restart: self.restart[0] };
-        let texts = plain_texts(call, tools, Untyped::Text, taken).map_err(|reason| Unwritable {
-            format: self.name,
-            name: call.name.clone(),
-            reason,
-        })?;
+        let texts = plain_texts(call, tools, Untyped::Text, taken)
+            .map_err(|reason| Unwritable::call(self.name, &call.name, reason))?;
         let parameters: String = texts
             .iter()
             .map(|(key, text)| format!("{open}{key}{keyed}{line}{text}{line}{close}\n"))

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{STOP, call_writer, decode, encoder, request, turn, turn_in_pieces};
+use crate::testing::{STOP, decode, encoder, request, turn, turn_in_pieces, turn_writer};
 
 const SOLUTION: &str = "Janet sells 16 - 3 - 4 = <<16-3-4=9>>9 duck eggs a day.\n\
     She makes 9 * 2 = $<<9*2=18>>18 every day at the farmer’s market.\n#### 18";
@@ -11,7 +11,7 @@ fn teacher(error_rate: f64, has_calculator: bool) -> TeacherPolicy {
     TeacherPolicy {
         lookup: Arc::new(move |_| Some(task.clone())),
         encode: encoder(),
-        write_call: call_writer(),
+        write: turn_writer(),
         stop: STOP,
         error_rate,
     }
@@ -24,7 +24,7 @@ fn say(policy: &TeacherPolicy, seed: u64, turn_index: u32) -> String {
 }
 
 fn call(expression: &str) -> String {
-    call_writer()("calculator", &format!("{{\"expression\":\"{expression}\"}}"))
+    turn_writer()("", &[("calculator", &format!("{{\"expression\":\"{expression}\"}}"))]).unwrap()
 }
 
 #[test]
@@ -59,6 +59,14 @@ fn an_unknown_task_is_a_terminal_fault_that_names_the_rollout() {
     let fault = turn(&policy, &request(1, &[1], 0)).unwrap_err();
     assert!(!fault.class.may_retry());
     assert!(fault.message.contains("no solution is known for rollout 0000"), "{fault}");
+}
+
+#[test]
+fn a_turn_that_the_family_cannot_say_is_a_terminal_fault() {
+    let policy = TeacherPolicy { write: Arc::new(|_, _| None), ..teacher(0.0, true) };
+    let fault = turn(&policy, &request(1, &[1], 0)).unwrap_err();
+    assert!(!fault.class.may_retry());
+    assert!(fault.message.contains("cannot be written in the model's tool-call format"), "{fault}");
 }
 
 proptest! {
