@@ -14,6 +14,8 @@ use crate::report::Verdict;
 struct WireMessage {
     role: String,
     content: Option<WireContent>,
+    /// Each family's template has its own name for it.
+    #[serde(alias = "reasoning", alias = "thinking")]
     reasoning_content: Option<String>,
     tool_calls: Option<Vec<WireCall>>,
     tool_call_id: Option<String>,

@@ -85,6 +85,7 @@ impl Vocabulary {
             tokenizer_config: &config,
             chat_template: Some(template),
             generation_config: None,
+            model_config: None,
         };
         HfDialect::from_parts(&parts, options).map_err(|error| Verdict::Fail(error.to_string()))
     }

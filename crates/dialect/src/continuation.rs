@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use minijinja::value::Value;
-use respool_core::{ContinuationMode, DialectError, Encoded, Token};
+use respool_core::{ContinuationMode, ControlTokens, DialectError, Encoded, Token};
 
 use crate::changes::Earlier;
 use crate::cut::{Cut, CutError, Sampled};
@@ -11,6 +11,7 @@ use crate::dialect::HfDialect;
 use crate::load::LoadError;
 use crate::opaque::{Opaque, unused_letters};
 use crate::python::Dict;
+use crate::stand_in;
 use crate::template::Scene;
 
 /// A chat whose last turn was sampled, and what comes next.
@@ -74,16 +75,50 @@ impl HfDialect {
             .map_err(|_| DialectError::new("the messages use every letter of the cuneiform block"))?;
         let mut opaque = Opaque::new(self.vocabulary.controls(), bracket);
         let (prefix, new) = (self.hidden(&mut opaque, prefix), self.hidden(&mut opaque, new));
-        let sampled = Sampled { prefix: &prefix, turn, new: &new };
-        let cut = sampled
-            .cut(self.template_for(next.scene), next.scene, marker, |after| self.find_stop(after))
-            .map_err(|error| self.cannot_continue(&new, &error))?;
-        Ok(InContext { opaque, prefix, cut })
+        let cut = |prefix: &[Value], turn: &Value, new: &[Value]| {
+            let sampled = Sampled { prefix, turn, new };
+            let find = |after: &str| self.find_stop(&sampled, next.scene, marker, after);
+            sampled.cut(self.template_for(next.scene), next.scene, marker, find)
+        };
+        match cut(&prefix, turn, &new) {
+            Ok(cut) => Ok(InContext { opaque, prefix, cut }),
+            Err(error) => {
+                let chat = stand_in::with_calls(&prefix, turn, &new);
+                let chat = chat.ok_or_else(|| self.cannot_continue(&new, &error))?;
+                let cut = cut(&chat.prefix, &chat.turn, &chat.new);
+                let cut = cut.map_err(|_| self.cannot_continue(&new, &error))?;
+                Ok(InContext { opaque, prefix: chat.prefix, cut })
+            }
+        }
     }
 
-    /// The first stop token after a turn; in a template that writes another one for earlier turns,
-    /// the first special token.
-    fn find_stop(&self, after: &str) -> Option<Range<usize>> {
+    /// Where the turn's stop token is in what the template writes after the turn. Control strings of
+    /// new messages are hidden from the search: where they count as control tokens, they are no less
+    /// the messages' own.
+    fn find_stop(
+        &self,
+        sampled: &Sampled<'_>,
+        scene: &Scene,
+        marker: char,
+        after: &str,
+    ) -> Option<Range<usize>> {
+        if self.options.control_tokens == ControlTokens::Plain {
+            return self.first_stop(after);
+        }
+        let all = sampled.new.iter().chain(scene.context.0.values());
+        let [bracket, _] = unused_letters(all).ok()?;
+        let mut opaque = Opaque::new(self.vocabulary.controls(), bracket);
+        let new: Vec<Value> = sampled.new.iter().map(|message| opaque.hide_message(message)).collect();
+        let hidden = Sampled { new: &new, ..*sampled };
+        let hidden = hidden.after_turn(self.template_for(scene), scene, marker).ok()?;
+        let stop = self.first_stop(&hidden)?;
+        let is_there = after.get(..stop.end) == hidden.get(..stop.end);
+        if is_there { Some(stop) } else { self.first_stop(after) }
+    }
+
+    /// The first stop token; in a template that writes another one for earlier turns, the first
+    /// special token.
+    fn first_stop(&self, after: &str) -> Option<Range<usize>> {
         let mut from = 0;
         while let Some((range, control)) = self.vocabulary.controls().find(after, from) {
             if respool_core::Dialect::stop_tokens(self).contains(&control.id) {

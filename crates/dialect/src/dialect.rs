@@ -64,6 +64,7 @@ impl HfDialect {
             tokenizer_config: &files.tokenizer_config,
             chat_template: files.chat_template.as_deref(),
             generation_config: files.generation_config.as_deref(),
+            model_config: files.model_config.as_deref(),
         };
         Self::from_parts(&parts, options)
     }
@@ -88,7 +89,8 @@ impl HfDialect {
         let tool_template =
             tool_template.map(|source| Template::new(parts.name, source, options.clock)).transpose()?;
         let vocabulary = Vocabulary::new(parts.tokenizer.as_bytes()).map_err(LoadError::Tokenizer)?;
-        let format = choose_format(&options.tool_format, tool_template.as_ref().unwrap_or(&template), None)?;
+        let writes_calls = tool_template.as_ref().unwrap_or(&template);
+        let format = choose_format(&options.tool_format, writes_calls, config.architecture.as_deref())?;
         let markers = turn_reader::single_tokens(format, |text| {
             vocabulary.controls().spelled(text).map(|control| control.id)
         });

@@ -17,6 +17,7 @@ impl HfDialect {
             tokenizer_config: include_str!("../embedded/tokenizer_config.json"),
             chat_template: Some(include_str!("../embedded/chat_template.jinja")),
             generation_config: None,
+            model_config: None,
         };
         Self::from_parts(&parts, options)
     }

@@ -44,6 +44,7 @@ mod probe;
 mod python;
 mod report;
 mod shortcut;
+mod stand_in;
 mod suffix;
 mod template;
 mod trial;

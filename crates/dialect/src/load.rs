@@ -73,6 +73,8 @@ pub struct Parts<'a> {
     pub chat_template: Option<&'a str>,
     /// `generation_config.json`.
     pub generation_config: Option<&'a str>,
+    /// `config.json` of the model, whose `architectures` may tell the tool-call format.
+    pub model_config: Option<&'a str>,
 }
 
 /// The files of a model folder.
@@ -82,6 +84,7 @@ pub(crate) struct Files {
     pub(crate) tokenizer_config: String,
     pub(crate) chat_template: Option<String>,
     pub(crate) generation_config: Option<String>,
+    pub(crate) model_config: Option<String>,
 }
 
 impl Files {
@@ -100,6 +103,7 @@ impl Files {
             tokenizer_config: required("tokenizer_config.json")?,
             chat_template: optional("chat_template.jinja")?,
             generation_config: optional("generation_config.json")?,
+            model_config: optional("config.json")?,
         })
     }
 }
@@ -114,10 +118,13 @@ pub(crate) struct Config {
     pub(crate) tool_template: Option<String>,
     /// Ids that end a turn.
     pub(crate) eos_ids: Vec<u32>,
+    /// The name of the model's architecture.
+    pub(crate) architecture: Option<String>,
 }
 
 const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
 const GENERATION_CONFIG: &str = "generation_config.json";
+const MODEL_CONFIG: &str = "config.json";
 
 impl Config {
     pub(crate) fn read(parts: &Parts<'_>) -> Result<Self, LoadError> {
@@ -136,6 +143,9 @@ impl Config {
         }
         if let Some(text) = parts.generation_config {
             config.eos_ids = eos_ids(object(GENERATION_CONFIG, text)?.get("eos_token_id"))?;
+        }
+        if let Some(text) = parts.model_config {
+            config.architecture = architecture(object(MODEL_CONFIG, text)?.get("architectures"))?;
         }
         Ok(config)
     }
@@ -215,5 +225,16 @@ fn eos_ids(field: Option<&Json>) -> Result<Vec<u32>, LoadError> {
         None | Some(Json::Null) => Ok(Vec::new()),
         Some(Json::Array(ids)) => ids.iter().map(one).collect(),
         Some(id) => Ok(vec![one(id)?]),
+    }
+}
+
+/// The first of a list of names.
+fn architecture(field: Option<&Json>) -> Result<Option<String>, LoadError> {
+    match field {
+        None | Some(Json::Null) => Ok(None),
+        Some(Json::Array(names)) if names.iter().all(Json::is_string) => {
+            Ok(names.first().and_then(Json::as_str).map(str::to_owned))
+        }
+        Some(other) => Err(wrong(MODEL_CONFIG, "architectures", "a list of names", other)),
     }
 }

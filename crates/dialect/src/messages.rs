@@ -6,17 +6,22 @@ use respool_core::{Content, ContentPart, Message, Role, ToolCall, ToolSpec};
 use crate::python::{self, Dict, List};
 
 /// The fields in which a template takes reasoning: those of the known three that its source reads.
-/// Where it reads none, reasoning is written into the content, as the model wrote it.
+/// Where it reads none, reasoning is written into the content, as the model wrote it; but a template
+/// that writes or cuts blocks of reasoning itself is left to it, and writes no other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReasoningFields(Vec<&'static str>);
 
 impl ReasoningFields {
     pub(crate) fn of(source: &str) -> Self {
         let known = ["reasoning_content", "thinking", "reasoning"];
-        Self(known.into_iter().filter(|name| reads_field(source, name)).collect())
+        let mut read: Vec<_> = known.into_iter().filter(|name| reads_field(source, name)).collect();
+        if read.is_empty() && source.contains("</think>") {
+            read.push("reasoning_content");
+        }
+        Self(read)
     }
 
-    /// Gives a turn reasoning; `false` if the template reads none.
+    /// Gives a turn reasoning; `false` if it belongs into the content.
     pub(crate) fn set(&self, turn: &mut Dict, reasoning: &str) -> bool {
         self.0.iter().for_each(|field| turn.set(field, reasoning));
         !self.0.is_empty()

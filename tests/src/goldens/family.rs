@@ -13,9 +13,6 @@ use crate::args::Args;
 use crate::report::Verdict;
 use crate::{clock, item, tokenizers};
 
-/// Families whose dialect is built, by the beginning of their names.
-const BUILT: &[&str] = &["qwen"];
-
 /// What a file says about all of its goldens.
 #[derive(Debug, Deserialize)]
 pub(super) struct Header {
@@ -86,13 +83,8 @@ impl Family {
     fn load(&self, control_tokens: ControlTokens) -> Result<HfDialect, Verdict> {
         let not_understood = || Verdict::NotUnderstood("the file names no family".to_owned());
         let name = self.name.as_deref().ok_or_else(not_understood)?;
-        if !BUILT.iter().any(|built| name.starts_with(built)) {
-            return Err(Verdict::NotBuilt);
-        }
         let folder = tokenizers::find(name, &self.tokenizers)?;
-        // Goldens are about the prompt; how calls are read does not matter to them.
-        let tool_format = "hermes".to_owned();
-        let options = DialectOptions { control_tokens, tool_format, ..DialectOptions::new(self.clock) };
+        let options = DialectOptions { control_tokens, ..DialectOptions::new(self.clock) };
         HfDialect::load(&folder, options).map_err(|error| Verdict::Fail(error.to_string()))
     }
 

@@ -185,6 +185,7 @@ fn load_errors_name_file_field_and_option() {
         tokenizer_config: r#"{"eos_token": 3}"#,
         chat_template: Some(""),
         generation_config: None,
+        model_config: None,
     };
     let error =
         |parts: Parts<'_>| HfDialect::from_parts(&parts, self::options()).expect_err("wrong").to_string();
