@@ -84,6 +84,7 @@ impl Vocabulary {
             tokenizer: &self.tokenizer_json(),
             tokenizer_config: &config,
             chat_template: Some(template),
+            additional_templates: &[],
             generation_config: None,
             model_config: None,
         };

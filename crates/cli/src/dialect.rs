@@ -14,6 +14,7 @@ pub(crate) fn load_dialect(config: &Config, started: i64) -> anyhow::Result<HfDi
     let mut options = DialectOptions::new(Clock::from_unix_seconds(started));
     options.continuation = compat.continuation;
     options.control_tokens = compat.control_tokens;
+    options.template_name.clone_from(&config.model.template_name);
     if let Some(format) = &config.model.format {
         options.tool_format.clone_from(format);
     }

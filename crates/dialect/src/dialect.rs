@@ -63,6 +63,7 @@ impl HfDialect {
             tokenizer: &files.tokenizer,
             tokenizer_config: &files.tokenizer_config,
             chat_template: files.chat_template.as_deref(),
+            additional_templates: &files.additional_templates,
             generation_config: files.generation_config.as_deref(),
             model_config: files.model_config.as_deref(),
         };
@@ -74,18 +75,10 @@ impl HfDialect {
     /// # Errors
     /// As [`Self::load`].
     pub fn from_parts(parts: &Parts<'_>, options: DialectOptions) -> Result<Self, LoadError> {
-        let mut config = Config::read(parts)?;
-        if let Some(source) = &options.template {
-            (config.template, config.tool_template) = (Some(source.clone()), None);
-        }
-        let source = config.template.clone().ok_or_else(|| LoadError::Field {
-            file: "tokenizer_config.json",
-            field: "chat_template".to_owned(),
-            expected: "a template here or in chat_template.jinja",
-            found: "none".to_owned(),
-        })?;
-        let template = Template::new(parts.name, &source, options.clock)?;
-        let tool_template = config.tool_template.as_deref();
+        let config = Config::read(parts)?;
+        let chosen = config.templates.choose(&options)?;
+        let template = Template::new(parts.name, &chosen.template, options.clock)?;
+        let tool_template = chosen.tool_template.as_deref();
         let tool_template =
             tool_template.map(|source| Template::new(parts.name, source, options.clock)).transpose()?;
         let vocabulary = Vocabulary::new(parts.tokenizer.as_bytes()).map_err(LoadError::Tokenizer)?;
@@ -97,9 +90,9 @@ impl HfDialect {
         let mut dialect = Self {
             name: parts.name.to_owned(),
             stop_tokens: stop_tokens(&config, &vocabulary, format)?,
-            fingerprint: fingerprint::of(parts, &config, &options, format.name()),
+            fingerprint: fingerprint::of(parts, &config, &chosen, &options, format.name()),
             special_tokens: config.special_tokens,
-            fields: ReasoningFields::of(&source),
+            fields: ReasoningFields::of(&chosen.template),
             options,
             vocabulary,
             template,

@@ -16,6 +16,7 @@ impl HfDialect {
             tokenizer: include_str!("../embedded/tokenizer.json"),
             tokenizer_config: include_str!("../embedded/tokenizer_config.json"),
             chat_template: Some(include_str!("../embedded/chat_template.jinja")),
+            additional_templates: &[],
             generation_config: None,
             model_config: None,
         };

@@ -4,6 +4,7 @@ use respool_core::{ContinuationMode, ControlTokens, Fingerprint};
 use sha2::{Digest, Sha256};
 
 use crate::load::{Config, Parts};
+use crate::named::Chosen;
 use crate::options::DialectOptions;
 
 /// Rises whenever the same files and options would give other tokens or other calls.
@@ -11,7 +12,13 @@ const VERSION: u8 = 2;
 
 /// SHA-256 over everything that tokens and calls depend on, each part with its length. The clock
 /// counts only where a template asks for it.
-pub(crate) fn of(parts: &Parts<'_>, config: &Config, options: &DialectOptions, format: &str) -> Fingerprint {
+pub(crate) fn of(
+    parts: &Parts<'_>,
+    config: &Config,
+    chosen: &Chosen,
+    options: &DialectOptions,
+    format: &str,
+) -> Fingerprint {
     let mut hash = Sha256::new();
     let mut add = |part: &[u8]| {
         hash.update((part.len() as u64).to_le_bytes());
@@ -19,8 +26,7 @@ pub(crate) fn of(parts: &Parts<'_>, config: &Config, options: &DialectOptions, f
     };
     add(&[VERSION]);
     add(parts.tokenizer.as_bytes());
-    let templates =
-        [&config.template, &config.tool_template].map(|template| template.as_deref().unwrap_or(""));
+    let templates = [chosen.template.as_str(), chosen.tool_template.as_deref().unwrap_or("")];
     templates.iter().for_each(|template| add(template.as_bytes()));
     for (name, text) in &config.special_tokens {
         add(name.as_bytes());

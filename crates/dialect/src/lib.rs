@@ -23,6 +23,7 @@
 //! ```
 
 mod auto;
+mod bounded;
 mod byte_table;
 mod changes;
 mod continuation;
@@ -37,6 +38,7 @@ mod literals;
 mod load;
 mod memo;
 mod messages;
+mod named;
 mod opaque;
 mod options;
 mod ordinary;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value as Json};
 
 use crate::format::tool_format_names;
+use crate::named::{self, Templates};
 use crate::template::TemplateError;
 
 /// A model folder cannot be used.
@@ -37,6 +38,14 @@ pub enum LoadError {
     /// The template cannot be compiled.
     #[error(transparent)]
     Template(#[from] TemplateError),
+    /// The option `template_name` names no template of the folder.
+    #[error("template_name = \"{name}\": the model folder has no such chat template; it has {known}")]
+    UnknownTemplate {
+        /// The name.
+        name: String,
+        /// What there is.
+        known: String,
+    },
     /// The option `tool_format` names no format.
     #[error("tool_format = \"{0}\" is not known; known are auto, {known}", known = known_formats())]
     UnknownToolFormat(String),
@@ -71,6 +80,8 @@ pub struct Parts<'a> {
     pub tokenizer_config: &'a str,
     /// `chat_template.jinja`; without it the template is in `tokenizer_config.json`.
     pub chat_template: Option<&'a str>,
+    /// Name and source of the files in `additional_chat_templates`.
+    pub additional_templates: &'a [(String, String)],
     /// `generation_config.json`.
     pub generation_config: Option<&'a str>,
     /// `config.json` of the model, whose `architectures` may tell the tool-call format.
@@ -83,6 +94,7 @@ pub(crate) struct Files {
     pub(crate) tokenizer: String,
     pub(crate) tokenizer_config: String,
     pub(crate) chat_template: Option<String>,
+    pub(crate) additional_templates: Vec<(String, String)>,
     pub(crate) generation_config: Option<String>,
     pub(crate) model_config: Option<String>,
 }
@@ -102,6 +114,7 @@ impl Files {
             tokenizer: required("tokenizer.json")?,
             tokenizer_config: required("tokenizer_config.json")?,
             chat_template: optional("chat_template.jinja")?,
+            additional_templates: named::additional(folder)?,
             generation_config: optional("generation_config.json")?,
             model_config: optional("config.json")?,
         })
@@ -113,16 +126,14 @@ impl Files {
 pub(crate) struct Config {
     /// Name and text, as templates see them.
     pub(crate) special_tokens: Vec<(String, String)>,
-    /// The template, and the one for chats with tools if there are two.
-    pub(crate) template: Option<String>,
-    pub(crate) tool_template: Option<String>,
+    pub(crate) templates: Templates,
     /// Ids that end a turn.
     pub(crate) eos_ids: Vec<u32>,
     /// The name of the model's architecture.
     pub(crate) architecture: Option<String>,
 }
 
-const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
+pub(crate) const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
 const GENERATION_CONFIG: &str = "generation_config.json";
 const MODEL_CONFIG: &str = "config.json";
 
@@ -137,10 +148,7 @@ impl Config {
                 config.special_tokens.push((name.to_owned(), text));
             }
         }
-        match parts.chat_template {
-            Some(template) => config.template = Some(template.to_owned()),
-            None => config.read_template(fields.get("chat_template"))?,
-        }
+        config.templates = Templates::read(fields.get("chat_template"), parts)?;
         if let Some(text) = parts.generation_config {
             config.eos_ids = eos_ids(object(GENERATION_CONFIG, text)?.get("eos_token_id"))?;
         }
@@ -154,34 +162,9 @@ impl Config {
     pub(crate) fn special(&self, name: &str) -> Option<&str> {
         self.special_tokens.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str())
     }
-
-    /// One text, or a list of named ones of which `default` and `tool_use` matter.
-    fn read_template(&mut self, field: Option<&Json>) -> Result<(), LoadError> {
-        match field {
-            None | Some(Json::Null) => {}
-            Some(Json::String(text)) => self.template = Some(text.clone()),
-            Some(Json::Array(named)) => {
-                for entry in named {
-                    let text = |key: &str| entry.get(key).and_then(Json::as_str).map(str::to_owned);
-                    let template = text("template").ok_or_else(|| wrong_template(entry))?;
-                    match text("name").ok_or_else(|| wrong_template(entry))?.as_str() {
-                        "default" => self.template = Some(template),
-                        "tool_use" => self.tool_template = Some(template),
-                        _ => {}
-                    }
-                }
-            }
-            Some(other) => return Err(wrong_template(other)),
-        }
-        Ok(())
-    }
 }
 
-fn wrong_template(found: &Json) -> LoadError {
-    wrong(TOKENIZER_CONFIG, "chat_template", "a text or a list of {name, template}", found)
-}
-
-fn wrong(file: &'static str, field: &str, expected: &'static str, found: &Json) -> LoadError {
+pub(crate) fn wrong(file: &'static str, field: &str, expected: &'static str, found: &Json) -> LoadError {
     let mut found = found.to_string();
     if let Some((at, _)) = found.char_indices().nth(80) {
         found.truncate(at);

@@ -20,6 +20,9 @@ pub struct DialectOptions {
     /// Whether Python's literals are read where a format wants JSON, and JSON's where it wants Python's:
     /// `lenient_literals`.
     pub lenient_literals: bool,
+    /// Name of the model folder's template to be used for all chats, where it has several; without it
+    /// `default`, and `tool_use` for chats with tools if it is there: `template_name`.
+    pub template_name: Option<String>,
     /// Jinja source to be used instead of the model folder's template.
     pub template: Option<String>,
 }
@@ -35,6 +38,7 @@ impl DialectOptions {
             tool_format: "auto".to_owned(),
             calls_in_reasoning: false,
             lenient_literals: false,
+            template_name: None,
             template: None,
         }
     }

@@ -6,6 +6,7 @@ use minijinja::value::Value;
 use minijinja::{Environment, ErrorKind};
 use respool_core::JsonText;
 
+use crate::bounded::{Bounded, TOO_LONG};
 use crate::python::{self, Clock, Dict, List, Raised};
 
 /// A compiled chat template with the semantics of Hugging Face's.
@@ -150,8 +151,11 @@ impl Template {
         let mut context = scene.context.clone();
         context.set("messages", List::value(messages));
         context.set("add_generation_prompt", add_generation_prompt);
-        let rendered = self.env.get_template("chat").and_then(|chat| chat.render(context.into_value()));
-        rendered.map_err(|error| self.failed(&error))
+        let mut text = Bounded::default();
+        let chat = self.env.get_template("chat");
+        chat.and_then(|chat| chat.render_captured_to(context.into_value(), &mut text).map(drop))
+            .map_err(|error| self.failed(&error))?;
+        text.finish().map_err(|message| TemplateError::Render { template: self.name.clone(), message })
     }
 
     fn failed(&self, error: &minijinja::Error) -> TemplateError {
@@ -221,6 +225,10 @@ fn map_dict(value: &Value, key: &str, change: impl Fn(&Value) -> Value) -> Value
 fn describe(error: &minijinja::Error) -> String {
     let what = match (error.kind(), error.detail()) {
         (ErrorKind::OutOfFuel, _) => "it takes more steps than any conversation needs".to_owned(),
+        (ErrorKind::TemplateNotFound, _) => {
+            "include, import and extends are refused: a chat template sees no files".to_owned()
+        }
+        (ErrorKind::WriteFailure, _) => TOO_LONG.to_owned(),
         (_, Some(detail)) => detail.to_owned(),
         (kind, None) => kind.to_string(),
     };

@@ -12,6 +12,9 @@ pub(crate) struct ModelSection {
     pub(crate) path: Option<PathBuf>,
     /// Name of the tool-call format; without it told from the template.
     pub(crate) format: Option<String>,
+    /// Name of the chat template, where the folder has several; without it `default`, and `tool_use` for
+    /// chats with tools.
+    pub(crate) template_name: Option<String>,
     /// Further arguments of the chat template, such as `enable_thinking`.
     pub(crate) apply_chat_template_kwargs: serde_json::Map<String, serde_json::Value>,
 }

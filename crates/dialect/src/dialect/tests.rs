@@ -184,6 +184,7 @@ fn load_errors_name_file_field_and_option() {
         tokenizer: "{}",
         tokenizer_config: r#"{"eos_token": 3}"#,
         chat_template: Some(""),
+        additional_templates: &[],
         generation_config: None,
         model_config: None,
     };

@@ -53,3 +53,34 @@ fn errors_name_the_template_and_what_it_said() {
     let error = render("", r#"{"role": "user"}"#, StringArguments::Object).expect_err("no list");
     assert_eq!(error.to_string(), "messages must be a JSON list of objects");
 }
+
+#[track_caller]
+fn check_hostile(source: &str, expected: &str) {
+    let error = render(source, "[]", StringArguments::Object).expect_err("refused").to_string();
+    assert!(error.contains(expected), "{source}: {error}");
+}
+
+#[test]
+fn a_hostile_template_is_stopped() {
+    let loops = "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}";
+    check_hostile(loops, "takes more steps");
+    let recursion = "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}";
+    check_hostile(recursion, "");
+    check_hostile("{{ 'x' * 10 ** 9 }}", "too large");
+    check_hostile("{{ range(10 ** 9) | list }}", "too many elements");
+    let long = "{% set x = 'x' * 1000000 %}{% for a in range(9999) %}{{ x }}{% endfor %}";
+    check_hostile(long, "writes more text than any conversation needs");
+    check_hostile("{{ 'x'.ljust(10 ** 12) | length }}{{ nothing.more }}", "");
+}
+
+#[test]
+fn a_template_sees_no_files() {
+    for source in [
+        "{% include '/etc/hostname' %}",
+        "{% import '/etc/hostname' as h %}",
+        "{% from '/etc/hostname' import h %}",
+        "{% extends '/etc/hostname' %}",
+    ] {
+        check_hostile(source, "include, import and extends are refused");
+    }
+}
