@@ -8,6 +8,7 @@ mod ci;
 mod command;
 mod fuzz;
 mod layers;
+mod templates;
 
 use std::process::ExitCode;
 

@@ -49,6 +49,7 @@ pub(super) const STEPS: &[Step] = &[
     step("families", "whole rollouts of every model family in ../shared/tokenizers", families::run),
     long("long-tests", "the tests again, optimized, with many more cases a property", long_tests),
     long("fuzz", "the decoders of what servers send, a minute each", fuzz),
+    long("templates", "real chat templates, as Python renders them (needs python3 and PyPI)", templates),
     long("verify", "resume equivalence of the default configuration, many cases", verify),
 ];
 
@@ -126,6 +127,12 @@ fn long_tests(_: &Asked) -> Result<Outcome> {
 
 fn fuzz(_: &Asked) -> Result<Outcome> {
     crate::fuzz::run("60")?;
+    Ok(Outcome::Passed)
+}
+
+fn templates(_: &Asked) -> Result<Outcome> {
+    needs("python3", &["-m", "venv", "--help"], "apt-get install python3-venv")?;
+    crate::templates::run()?;
     Ok(Outcome::Passed)
 }
 
