@@ -15,6 +15,7 @@ pub(crate) fn load_dialect(config: &Config, started: i64) -> anyhow::Result<HfDi
     options.continuation = compat.continuation;
     options.control_tokens = compat.control_tokens;
     options.template_name.clone_from(&config.model.template_name);
+    options.tool_results = config.model.tool_results.into();
     if let Some(format) = &config.model.format {
         options.tool_format.clone_from(format);
     }

@@ -8,8 +8,10 @@ use respool_core::{ContinuationMode, ControlTokens, DialectError, Encoded, Token
 use crate::changes::Earlier;
 use crate::cut::{Cut, CutError, Sampled};
 use crate::dialect::HfDialect;
+use crate::harmony_results;
 use crate::load::LoadError;
 use crate::opaque::{Opaque, unused_letters};
+use crate::options::ToolResults;
 use crate::python::Dict;
 use crate::stand_in;
 use crate::template::Scene;
@@ -80,16 +82,22 @@ impl HfDialect {
             let find = |after: &str| self.find_stop(&sampled, next.scene, marker, after);
             sampled.cut(self.template_for(next.scene), next.scene, marker, find)
         };
-        match cut(&prefix, turn, &new) {
-            Ok(cut) => Ok(InContext { opaque, prefix, cut }),
+        let mut in_context = match cut(&prefix, turn, &new) {
+            Ok(cut) => InContext { opaque, prefix, cut },
             Err(error) => {
                 let chat = stand_in::with_calls(&prefix, turn, &new);
                 let chat = chat.ok_or_else(|| self.cannot_continue(&new, &error))?;
                 let cut = cut(&chat.prefix, &chat.turn, &chat.new);
                 let cut = cut.map_err(|_| self.cannot_continue(&new, &error))?;
-                Ok(InContext { opaque, prefix: chat.prefix, cut })
+                InContext { opaque, prefix: chat.prefix, cut }
             }
+        };
+        if self.options.tool_results == ToolResults::Harmony
+            && let Some(suffix) = harmony_results::suffix(&new)
+        {
+            in_context.cut.suffix = suffix;
         }
+        Ok(in_context)
     }
 
     /// Where the turn's stop token is in what the template writes after the turn. Control strings of

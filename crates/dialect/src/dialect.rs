@@ -18,7 +18,7 @@ use crate::load::{Config, Files, LoadError, Parts};
 use crate::memo::Memo;
 use crate::messages::{self, ReasoningFields};
 use crate::opaque::{Guarded, Opaque, unused_letters};
-use crate::options::DialectOptions;
+use crate::options::{DialectOptions, ToolResults};
 use crate::probe;
 use crate::report::ContinuationReport;
 use crate::shortcut::Shortcuts;
@@ -84,6 +84,9 @@ impl HfDialect {
         let vocabulary = Vocabulary::new(parts.tokenizer.as_bytes()).map_err(LoadError::Tokenizer)?;
         let writes_calls = tool_template.as_ref().unwrap_or(&template);
         let format = choose_format(&options.tool_format, writes_calls, config.architecture.as_deref())?;
+        if options.tool_results == ToolResults::Harmony && format.name() != "gpt_oss" {
+            return Err(LoadError::NotHarmony(format.name()));
+        }
         let markers = turn_reader::single_tokens(format, |text| {
             vocabulary.controls().spelled(text).map(|control| control.id)
         });

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use crate::load::{Config, Parts};
 use crate::named::Chosen;
-use crate::options::DialectOptions;
+use crate::options::{DialectOptions, ToolResults};
 
 /// Rises whenever the same files and options would give other tokens or other calls.
 const VERSION: u8 = 2;
@@ -43,6 +43,9 @@ pub(crate) fn of(
         ControlTokens::Plain => b"plain",
         ControlTokens::Parse => b"parse",
     });
+    if options.tool_results == ToolResults::Harmony {
+        add(b"harmony");
+    }
     if templates.iter().any(|template| template.contains("strftime_now")) {
         add(options.clock.strftime("%Y-%m-%dT%H:%M:%S").as_bytes());
     }

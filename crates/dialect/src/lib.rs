@@ -34,6 +34,7 @@ mod embedded;
 mod facts;
 mod fingerprint;
 mod format;
+mod harmony_results;
 mod literals;
 mod load;
 mod memo;
@@ -60,7 +61,7 @@ pub use format::{
     TurnParser, Unwritable, ValueFraming, parse, tool_format, tool_format_names,
 };
 pub use load::{LoadError, Parts};
-pub use options::DialectOptions;
+pub use options::{DialectOptions, ToolResults};
 pub use python::Clock;
 pub use report::{ContinuationReport, Continues};
 pub use suffix::suffix_text;

@@ -49,6 +49,9 @@ pub enum LoadError {
     /// The option `tool_format` names no format.
     #[error("tool_format = \"{0}\" is not known; known are auto, {known}", known = known_formats())]
     UnknownToolFormat(String),
+    /// The option `tool_results = harmony` is given for another format.
+    #[error("tool_results = \"harmony\" is for the tool-call format gpt_oss, found {0}")]
+    NotHarmony(&'static str),
     /// The format cannot be told from the template.
     #[error(
         "chat template {0} writes tool calls in a format that is not known; name one of {known} (in a configuration: model.format)",

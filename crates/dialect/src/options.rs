@@ -4,6 +4,16 @@ use respool_core::{ContinuationMode, ControlTokens};
 
 use crate::python::Clock;
 
+/// How results of tools are written where a template and its format disagree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ToolResults {
+    /// As the template does.
+    #[default]
+    Template,
+    /// As the Harmony format of gpt-oss has it: each with the name of its tool, its text as it is.
+    Harmony,
+}
+
 /// How a dialect is to behave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DialectOptions {
@@ -15,6 +25,8 @@ pub struct DialectOptions {
     pub clock: Clock,
     /// Name of the tool-call format, or `auto` to tell it from the template: `tool_format`.
     pub tool_format: String,
+    /// How results are written where the template of gpt-oss and Harmony disagree: `tool_results`.
+    pub tool_results: ToolResults,
     /// Whether calls inside reasoning count: `calls_in_reasoning`.
     pub calls_in_reasoning: bool,
     /// Whether Python's literals are read where a format wants JSON, and JSON's where it wants Python's:
@@ -36,6 +48,7 @@ impl DialectOptions {
             control_tokens: ControlTokens::default(),
             clock,
             tool_format: "auto".to_owned(),
+            tool_results: ToolResults::default(),
             calls_in_reasoning: false,
             lenient_literals: false,
             template_name: None,

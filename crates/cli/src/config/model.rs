@@ -2,7 +2,26 @@
 
 use std::path::PathBuf;
 
+use respool_dialect::ToolResults;
 use serde::{Deserialize, Serialize};
+
+/// Spellings of `tool_results`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ToolResultsKey {
+    #[default]
+    Template,
+    Harmony,
+}
+
+impl From<ToolResultsKey> for ToolResults {
+    fn from(key: ToolResultsKey) -> Self {
+        match key {
+            ToolResultsKey::Template => Self::Template,
+            ToolResultsKey::Harmony => Self::Harmony,
+        }
+    }
+}
 
 /// Where tokenizer and template are. Without a path: the built-in dialect.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +34,8 @@ pub(crate) struct ModelSection {
     /// Name of the chat template, where the folder has several; without it `default`, and `tool_use` for
     /// chats with tools.
     pub(crate) template_name: Option<String>,
+    /// How tool results are written where the template of gpt-oss and Harmony disagree.
+    pub(crate) tool_results: ToolResultsKey,
     /// Further arguments of the chat template, such as `enable_thinking`.
     pub(crate) apply_chat_template_kwargs: serde_json::Map<String, serde_json::Value>,
 }

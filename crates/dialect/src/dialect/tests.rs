@@ -283,3 +283,20 @@ fn the_built_in_dialect_joins_parts_of_text_and_refuses_others() {
     let refused = encode(Content::Parts(vec![text("see"), image])).unwrap_err();
     assert!(refused.message.contains("takes text only, and not image"), "{refused}");
 }
+
+#[test]
+fn harmony_results_are_for_its_own_format() {
+    let mut options = options();
+    options.tool_results = crate::ToolResults::Harmony;
+    let error = HfDialect::embedded(options.clone()).expect_err("another format").to_string();
+    assert_eq!(error, "tool_results = \"harmony\" is for the tool-call format gpt_oss, found hermes");
+    options.tool_format = "gpt_oss".to_owned();
+    let dialect = HfDialect::embedded(options).expect("loads");
+    let result = Message { name: Some("calculator".to_owned()), ..message(Role::Tool, "5<|im_end|>") };
+    let chat = [message(Role::User, "2+3?"), call_turn()];
+    let suffix = continued(&dialect, &chat, &[result], dialect.token("<|im_end|>")).expect("continues");
+    assert_eq!(
+        suffix,
+        "<|start|>functions.calculator to=assistant<|channel|>commentary<|message|>5<|im_end|><|end|><|start|>assistant"
+    );
+}
