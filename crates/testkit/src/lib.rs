@@ -1,7 +1,7 @@
 //! Doubles for the tests of Respool.
 //!
 //! [`TokenDialect`] is a [`Dialect`](respool_core::Dialect) of bare token ids, small enough to
-//! follow by eye. [`broken`] holds engines that are broken on purpose: the properties of
+//! follow by eye. [`read_slowly`] is the reader of turns that the fast one has to agree with. [`broken`] holds engines that are broken on purpose: the properties of
 //! `respool-verify` have to catch each of them.
 //!
 //! It is deliberately not published, and nothing but tests and runners links it.
@@ -21,9 +21,11 @@ pub mod broken;
 mod dialect;
 mod parse;
 mod services;
+mod slow_reader;
 pub mod token;
 mod vocabulary;
 
 pub use dialect::{ResultTokens, TokenDialect};
 pub use services::Worlds;
+pub use slow_reader::read_slowly;
 pub use vocabulary::vocabulary;
