@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{PolicyKind, SyncMode};
 
+mod dialect;
+
+pub(crate) use dialect::{DialectArgs, DialectCommand, RenderArgs};
+
 /// Runs multi-turn, tool-calling LLM rollouts that can be interrupted at any token.
 #[derive(Debug, Parser)]
 #[command(name = "respool", version, arg_required_else_help = true)]
@@ -36,6 +40,9 @@ pub(crate) enum Command {
     ///
     /// Exit code: 0 if all are fit for use, 1 if one is not.
     Check(CheckArgs),
+    /// Look at how a model folder reads and writes.
+    #[command(subcommand)]
+    Dialect(DialectCommand),
     /// An HTTP server that speaks as SGLang or vLLM does, without a GPU: for tests of trainers.
     MockServer(MockServerArgs),
 }

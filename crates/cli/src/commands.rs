@@ -6,6 +6,7 @@ use crate::args::Command;
 
 mod check;
 mod compare;
+mod dialect;
 mod execute;
 mod mock_server;
 mod resume;
@@ -26,6 +27,7 @@ pub(crate) fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Compare(args) => compare::command(&args),
         Command::Verify(args) => verify::command(&args),
         Command::Check(args) => check::command(&args),
+        Command::Dialect(command) => dialect::command(&command),
         Command::MockServer(args) => mock_server::command(&args),
     }
 }

@@ -19,14 +19,17 @@ pub(crate) fn load_dialect(config: &Config, started: i64) -> anyhow::Result<HfDi
     if let Some(format) = &config.model.format {
         options.tool_format.clone_from(format);
     }
-    match &config.model.path {
-        Some(folder) => load_folder(folder, options),
-        None => Ok(HfDialect::embedded(options)?),
-    }
+    load_from(config.model.path.as_deref(), options)
 }
 
-fn load_folder(folder: &Path, options: DialectOptions) -> anyhow::Result<HfDialect> {
-    HfDialect::load(folder, options).with_context(|| format!("model folder {}", folder.display()))
+/// The dialect of a model folder, or the built-in one.
+pub(crate) fn load_from(folder: Option<&Path>, options: DialectOptions) -> anyhow::Result<HfDialect> {
+    match folder {
+        Some(folder) => {
+            HfDialect::load(folder, options).with_context(|| format!("model folder {}", folder.display()))
+        }
+        None => Ok(HfDialect::embedded(options)?),
+    }
 }
 
 /// The dialect of a configuration, where it names a model folder.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a process that does not do as told is a failed test")]
 
 mod bad_input;
+mod dialect;
 mod extremes;
 mod formats;
 mod inspect;
