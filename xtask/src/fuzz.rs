@@ -1,4 +1,4 @@
-//! Fuzzing: libFuzzer on the decoders of what servers send.
+//! Fuzzing: libFuzzer on the decoders of what servers send, and on the readers of tool calls.
 //!
 //! Coverage comes from LLVM's own pass, so that the pinned compiler does, and nothing has to be
 //! installed but a C++ compiler.
@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::command::{Shown, cargo, root};
 
@@ -15,16 +15,21 @@ const COVERAGE: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-saniti
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares";
 
-/// Fuzzes every target for so many seconds. What breaks one is in `fuzz/artifacts/TARGET/`.
+/// Fuzzes every target whose name begins so, for so many seconds or for its own time. What breaks
+/// one is in `fuzz/artifacts/TARGET/`.
 ///
 /// # Errors
-/// If a target does not build, or something breaks it.
-pub(crate) fn run(seconds: &str) -> Result<()> {
-    if seconds.parse::<u32>().is_err() {
+/// If no target is named so, one does not build, or something breaks it.
+pub(crate) fn run(seconds: Option<&str>, name: &str) -> Result<()> {
+    if let Some(seconds) = seconds.filter(|seconds| seconds.parse::<u32>().is_err()) {
         bail!("{seconds:?} is no number of seconds");
     }
     let fuzz = root()?.join("fuzz");
-    for target in targets(&fuzz.join("fuzz_targets"))? {
+    let mut targets = targets(&fuzz.join("fuzz_targets"))?;
+    targets.retain(|target| target.starts_with(name));
+    ensure!(!targets.is_empty(), "no target in fuzz/fuzz_targets is named {name:?}");
+    for target in targets {
+        let seconds = seconds.unwrap_or_else(|| default_seconds(&target));
         let (corpus, found, artifacts) = (
             fuzz.join("corpus").join(&target),
             fuzz.join("target").join("found").join(&target),
@@ -35,8 +40,11 @@ pub(crate) fn run(seconds: &str) -> Result<()> {
         }
         // New inputs go to the first folder; the committed corpus is the second.
         let inputs = [found.display().to_string(), corpus.display().to_string()];
-        let limits =
-            [format!("-max_total_time={seconds}"), format!("-artifact_prefix={}/", artifacts.display())];
+        let limits = [
+            format!("-max_total_time={seconds}"),
+            format!("-artifact_prefix={}/", artifacts.display()),
+            "-timeout=10".to_owned(),
+        ];
         let manifest = fuzz.join("Cargo.toml").display().to_string();
         let host = host()?;
         let build =
@@ -47,6 +55,11 @@ pub(crate) fn run(seconds: &str) -> Result<()> {
             .run()?;
     }
     Ok(())
+}
+
+/// The readers of turns have more states than the decoders.
+fn default_seconds(target: &str) -> &'static str {
+    if target.starts_with("turn_") { "120" } else { "60" }
 }
 
 /// Names of the files of targets.

@@ -30,9 +30,10 @@ usage: cargo xtask COMMAND
       replays recorded exchanges with engines through the client; DIR is ../shared/recordings by default
   engine-test --server URL [ARGS..]
       runs the whole client suite against a real server (docs/engines.md says how to start one)
-  fuzz [SECONDS]
-      fuzzes the decoders of what servers send, so long each [default: 60]; needs a C++ compiler
-  bench [engine|http] [ARGS..]
+  fuzz [SECONDS] [TARGET]
+      fuzzes the decoders of what servers send and the readers of tool calls, so long each
+      [default: 60 and 120], or those whose names begin so; needs a C++ compiler
+  bench [engine|dialect|http] [ARGS..]
       runs a benchmark
   embedded
       makes the embedded dialect's files again";
@@ -58,7 +59,7 @@ fn dispatch(command: &str, rest: &[String]) -> Result<ExitCode> {
         "ci" => return Ok(if ci::run(rest)? { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
         "layers" => layers::run()?,
         "cases" | "scenarios" | "goldens" | "recordings" | "engine-test" => command::runner(command, rest)?,
-        "fuzz" => fuzz::run(rest.first().map_or("60", String::as_str))?,
+        "fuzz" => fuzz::run(rest.first().map(String::as_str), rest.get(1).map_or("", String::as_str))?,
         "bench" => bench(rest)?,
         "embedded" => {
             cargo(["run", "--release", "-p", "respool-dialect", "--example", "make_embedded"]).run()?;

@@ -57,8 +57,8 @@ impl Reader<'_> {
             return self.outer_call(None, text);
         }
         let (openers, silent) = (self.format.openers(), self.format.silent());
-        let reasoning = self.format.reasoning().unwrap_or_default();
-        let markers = [openers, silent, &reasoning].concat();
+        let reasoning = self.format.reasoning();
+        let markers = [openers, silent, reasoning.as_ref().map_or(&[], |pair| pair.as_slice())].concat();
         let Some((at, index)) = frame::first(text, &markers) else {
             self.text(text);
             return "";

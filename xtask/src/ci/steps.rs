@@ -48,7 +48,7 @@ pub(super) const STEPS: &[Step] = &[
     step("recordings", "../shared/recordings, however they are cut", |asked| data("recordings", asked)),
     step("families", "whole rollouts of every model family in ../shared/tokenizers", families::run),
     long("long-tests", "the tests again, optimized, with many more cases a property", long_tests),
-    long("fuzz", "the decoders of what servers send, a minute each", fuzz),
+    long("fuzz", "decoders of what servers send, a minute each; readers of tool calls, two", fuzz),
     long("templates", "real chat templates, as Python renders them (needs python3 and PyPI)", templates),
     long("verify", "resume equivalence of the default configuration, many cases", verify),
 ];
@@ -126,7 +126,7 @@ fn long_tests(_: &Asked) -> Result<Outcome> {
 }
 
 fn fuzz(_: &Asked) -> Result<Outcome> {
-    crate::fuzz::run("60")?;
+    crate::fuzz::run(None, "")?;
     Ok(Outcome::Passed)
 }
 

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 use respool_core::{JsonText, Replay, SessionPolicy, ToolSpec};
-use respool_dialect::{ReadOptions, parse, tool_format, tool_format_names};
+use respool_dialect::{Framing, ReadOptions, parse, tool_format, tool_format_names};
 
 use super::*;
 
@@ -40,10 +40,19 @@ const LETTERS: [&str; 32] = [
 ];
 
 fn piece(format: &'static dyn ToolFormat) -> impl Strategy<Value = String> {
-    let reasoning = format.reasoning().unwrap_or_default();
-    let markers = [format.openers(), format.silent(), format.other_markers(), &reasoning].concat();
-    let pieces: Vec<_> = markers.into_iter().chain(LETTERS).filter(|piece| !piece.is_empty()).collect();
+    let reasoning = format.reasoning().into_iter().flatten();
+    let markers = [format.openers(), format.silent(), format.other_markers(), ends(format)].concat();
+    let pieces: Vec<_> = markers.into_iter().chain(reasoning).chain(LETTERS).collect();
     prop_oneof![8 => proptest::sample::select(pieces).prop_map(str::to_owned), 1 => any::<String>()]
+}
+
+/// The markers that end a call.
+fn ends(format: &'static dyn ToolFormat) -> &'static [&'static str] {
+    let opener = if format.openers().is_empty() { None } else { Some(0) };
+    match format.framing(opener) {
+        Framing::Value(value) => value.close,
+        Framing::Tagged { close, .. } | Framing::Message { close, .. } => close,
+    }
 }
 
 fn turn() -> impl Strategy<Value = (&'static dyn ToolFormat, String)> {

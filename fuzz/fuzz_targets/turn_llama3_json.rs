@@ -1,0 +1,4 @@
+//! A turn in the format `llama3_json`: how it is cut does not matter, and a slow reader agrees.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| respool_fuzz::turn("llama3_json", input));

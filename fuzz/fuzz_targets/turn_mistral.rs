@@ -1,0 +1,4 @@
+//! A turn in the format `mistral`: how it is cut does not matter, and a slow reader agrees.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| respool_fuzz::turn("mistral", input));

@@ -1,0 +1,4 @@
+//! A turn in the format `plain_json`: how it is cut does not matter, and a slow reader agrees.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| respool_fuzz::turn("plain_json", input));
