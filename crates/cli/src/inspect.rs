@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{self, IsTerminal, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -13,12 +13,11 @@ use respool_dialect::HfDialect;
 use respool_format::{Records, Snapshot, TrajectoryRecord};
 use serde_json::json;
 
-use crate::{args::InspectArgs, config::Config, dialect::load_dialect, out::RunDir, screen};
+use crate::{args::InspectArgs, config::Config, dialect::load_dialect, out::RunDir, paint::Paint, screen};
 
-mod paint;
 mod view;
 
-use self::{paint::Paint, view::View};
+use self::view::View;
 
 /// A trajectory, or a rollout that is not over.
 #[derive(Debug)]
@@ -31,7 +30,7 @@ struct Item {
 pub(crate) fn command(args: &InspectArgs) -> anyhow::Result<ExitCode> {
     let out = &mut io::BufWriter::new(io::stdout().lock());
     let dialect = if args.json { None } else { dialect(args) };
-    let view = View { paint: Paint { is_on: has_colours() }, dialect: dialect.as_ref(), tokens: args.tokens };
+    let view = View { paint: Paint::for_stdout(), dialect: dialect.as_ref(), tokens: args.tokens };
     let mut shown = 0;
     let mut show = |item: Item| -> anyhow::Result<bool> {
         if !is_wanted(&item, args) {
@@ -149,8 +148,4 @@ fn dialect(args: &InspectArgs) -> Option<HfDialect> {
 /// The run that a path belongs to: itself, or the directory (of `snapshots/`) that it is in.
 fn run_of(path: &Path) -> Option<RunDir> {
     path.ancestors().take(3).map(RunDir::new).find(|dir| dir.run_file().is_file())
-}
-
-fn has_colours() -> bool {
-    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

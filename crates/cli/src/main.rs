@@ -9,6 +9,7 @@ mod fingerprint;
 mod inspect;
 mod names;
 mod out;
+mod paint;
 mod plan;
 mod policy;
 mod prepare;

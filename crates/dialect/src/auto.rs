@@ -1,6 +1,22 @@
 //! Telling the tool-call format from a model folder.
 
+use serde::Serialize;
+
 use crate::format::{ToolFormat, tool_format};
+
+/// Why a dialect has its tool-call format.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FormatEvidence {
+    /// An option names it or gives it.
+    Option,
+    /// These texts are in the chat template.
+    Template(Vec<&'static str>),
+    /// The name of the model's architecture.
+    Architecture(String),
+    /// Nothing: the template knows no calls, and the most common format is taken.
+    Nothing,
+}
 
 /// Texts that only one format's templates have, and the formats they tell, in the order of asking.
 const SIGNS: [(&[&str], &str); 16] = [
@@ -37,17 +53,23 @@ const ARCHITECTURES: [(&str, &str); 9] = [
 
 /// The format that a template writes; then the one of the architecture; a template that knows no
 /// calls at all gets Hermes. `None` if it knows calls, but in no format that is known.
-pub(crate) fn tell(template: &str, architecture: Option<&str>) -> Option<&'static dyn ToolFormat> {
+pub(crate) fn tell(
+    template: &str,
+    architecture: Option<&str>,
+) -> Option<(&'static dyn ToolFormat, FormatEvidence)> {
     let sign = SIGNS.iter().find(|(texts, _)| texts.iter().all(|text| template.contains(text)));
-    if let Some((_, name)) = sign {
+    if let Some((texts, name)) = sign {
         let name = if *name == "glm" { glm(template) } else { name };
-        return tool_format(name);
+        return tool_format(name).map(|format| (format, FormatEvidence::Template(texts.to_vec())));
     }
-    let known = ARCHITECTURES.iter().find(|(part, _)| architecture.is_some_and(|name| name.contains(part)));
-    if let Some((_, name)) = known {
-        return tool_format(name);
+    if let Some(architecture) = architecture
+        && let Some((_, name)) = ARCHITECTURES.iter().find(|(part, _)| architecture.contains(part))
+    {
+        return tool_format(name)
+            .map(|format| (format, FormatEvidence::Architecture(architecture.to_owned())));
     }
-    tool_format("hermes").filter(|_| !template.contains("tool_calls"))
+    let hermes = tool_format("hermes").filter(|_| !template.contains("tool_calls"));
+    hermes.map(|format| (format, FormatEvidence::Nothing))
 }
 
 /// The older version writes a line end after the name of the tool.

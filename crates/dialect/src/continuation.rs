@@ -25,7 +25,7 @@ pub(crate) struct Next<'a> {
 }
 
 /// The messages of a [`Next`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Turns {
     pub(crate) prefix: Vec<Value>,
     pub(crate) turn: Option<Value>,
@@ -45,7 +45,7 @@ impl HfDialect {
     pub(crate) fn encode_next(&self, next: &Next<'_>) -> Result<Encoded, DialectError> {
         match self.options.continuation {
             ContinuationMode::Template => self.encode_in_context(next),
-            ContinuationMode::Reference => self.encode_alone(next),
+            ContinuationMode::Reference => self.encode_alone(next, self.reference_prefix),
         }
     }
 
@@ -152,8 +152,9 @@ impl HfDialect {
         ))
     }
 
-    /// As the reference does: the new messages alone, less the system text that the template adds.
-    fn encode_alone(&self, next: &Next<'_>) -> Result<Encoded, DialectError> {
+    /// As the reference does: the new messages alone, less the `prefix` tokens of system
+    /// text that the template adds.
+    pub(crate) fn encode_alone(&self, next: &Next<'_>, prefix: usize) -> Result<Encoded, DialectError> {
         let mut scene = next.scene.clone();
         scene.context.set("tools", Value::from(()));
         let new = &next.turns.new;
@@ -165,7 +166,7 @@ impl HfDialect {
             DialectError::new(format!("continuation = reference: {error}; use continuation = template"))
         })?;
         let mut tokens = self.encode_guarded(&opaque.reveal(&text))?;
-        tokens.drain(..self.reference_prefix.min(tokens.len()));
+        tokens.drain(..prefix.min(tokens.len()));
         Ok(Encoded { tokens, changes: Vec::new() })
     }
 

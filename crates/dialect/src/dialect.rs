@@ -10,7 +10,7 @@ use respool_core::{
     JsonText, ParsedTurn, Token, ToolCall, ToolSpec,
 };
 
-use crate::auto;
+use crate::auto::{self, FormatEvidence};
 use crate::continuation::{Next, Turns};
 use crate::fingerprint;
 use crate::format::{ToolFormat, Unwritable, tool_format, write_turn};
@@ -34,10 +34,13 @@ pub struct HfDialect {
     pub(crate) vocabulary: Vocabulary,
     template: Template,
     tool_template: Option<Template>,
+    /// Names of all templates of the folder.
+    template_names: Vec<String>,
     pub(crate) fields: ReasoningFields,
     special_tokens: Vec<(String, String)>,
     stop_tokens: Vec<Token>,
     format: &'static dyn ToolFormat,
+    evidence: FormatEvidence,
     /// Ids of the format's markers that are one token each, in order, and their spellings.
     markers: Vec<Token>,
     pub(crate) single_tokens: Arc<[String]>,
@@ -83,7 +86,7 @@ impl HfDialect {
             tool_template.map(|source| Template::new(parts.name, source, options.clock)).transpose()?;
         let vocabulary = Vocabulary::new(parts.tokenizer.as_bytes()).map_err(LoadError::Tokenizer)?;
         let writes_calls = tool_template.as_ref().unwrap_or(&template);
-        let format = choose_format(&options.tool_format, writes_calls, config.architecture.as_deref())?;
+        let (format, evidence) = choose_format(&options, writes_calls, config.architecture.as_deref())?;
         if options.tool_results == ToolResults::Harmony && format.name() != "gpt_oss" {
             return Err(LoadError::NotHarmony(format.name()));
         }
@@ -100,7 +103,9 @@ impl HfDialect {
             vocabulary,
             template,
             tool_template,
+            template_names: chosen.names,
             format,
+            evidence,
             markers: markers.iter().map(|(id, _)| *id).collect(),
             single_tokens: markers.into_iter().map(|(_, spelling)| spelling).collect(),
             report: ContinuationReport::default(),
@@ -146,6 +151,18 @@ impl HfDialect {
     #[must_use]
     pub fn tool_format(&self) -> &'static dyn ToolFormat {
         self.format
+    }
+
+    /// Why it has this tool-call format.
+    #[must_use]
+    pub fn format_evidence(&self) -> &FormatEvidence {
+        &self.evidence
+    }
+
+    /// The names of the model folder's chat templates: `default` where there is one without a name.
+    #[must_use]
+    pub fn template_names(&self) -> &[String] {
+        &self.template_names
     }
 
     /// The id of a token by its spelling.
@@ -264,6 +281,11 @@ impl HfDialect {
         DialectError::new(format!("tokenizer {}: {error}", self.name))
     }
 
+    /// Whether it is a control token.
+    pub(crate) fn is_control(&self, token: Token) -> bool {
+        self.vocabulary.controls().iter().any(|control| control.id == token)
+    }
+
     pub(crate) fn is_single_marker(&self, token: Token) -> bool {
         self.markers.binary_search(&token).is_ok()
     }
@@ -312,12 +334,16 @@ impl fmt::Debug for HfDialect {
 }
 
 fn choose_format(
-    name: &str,
+    options: &DialectOptions,
     template: &Template,
     architecture: Option<&str>,
-) -> Result<&'static dyn ToolFormat, LoadError> {
+) -> Result<(&'static dyn ToolFormat, FormatEvidence), LoadError> {
+    let name = options.tool_format.as_str();
+    if let Some(format) = options.own_format.or_else(|| tool_format(name)) {
+        return Ok((format, FormatEvidence::Option));
+    }
     if name != "auto" {
-        return tool_format(name).ok_or_else(|| LoadError::UnknownToolFormat(name.to_owned()));
+        return Err(LoadError::UnknownToolFormat(name.to_owned()));
     }
     auto::tell(template.source(), architecture)
         .ok_or_else(|| LoadError::UnclearToolFormat(template.name().to_owned()))

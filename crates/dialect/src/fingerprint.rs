@@ -8,7 +8,7 @@ use crate::named::Chosen;
 use crate::options::{DialectOptions, ToolResults};
 
 /// Rises whenever the same files and options would give other tokens or other calls.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// SHA-256 over everything that tokens and calls depend on, each part with its length. The clock
 /// counts only where a template asks for it.

@@ -98,6 +98,15 @@ pub trait ToolFormat: Send + Sync + fmt::Debug {
     }
 }
 
+/// A format is what its name says.
+impl PartialEq for dyn ToolFormat {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for dyn ToolFormat {}
+
 /// The text of one framed call.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {

@@ -26,6 +26,7 @@ mod auto;
 mod bounded;
 mod byte_table;
 mod changes;
+mod check;
 mod continuation;
 mod controls;
 mod cut;
@@ -46,6 +47,7 @@ mod ordinary;
 mod probe;
 mod python;
 mod report;
+mod sample;
 mod shortcut;
 mod stand_in;
 mod suffix;
@@ -54,6 +56,11 @@ mod trial;
 mod turn_reader;
 mod vocabulary;
 
+pub use auto::FormatEvidence;
+pub use check::{
+    ContinuationCheck, DialectCheck, ExamplePiece, FormatCheck, Hazard, MarkerCheck, NewMessages, Reference,
+    SpecialToken, SystemMessage, TemplateCheck, ThinkingCheck, TokenCheck,
+};
 pub use dialect::HfDialect;
 pub use facts::model_rows;
 pub use format::{

@@ -21,10 +21,9 @@ impl ReasoningFields {
         Self(read)
     }
 
-    /// Gives a turn reasoning; `false` if it belongs into the content.
-    pub(crate) fn set(&self, turn: &mut Dict, reasoning: &str) -> bool {
-        self.0.iter().for_each(|field| turn.set(field, reasoning));
-        !self.0.is_empty()
+    /// Empty if reasoning belongs into the content.
+    pub(crate) fn names(&self) -> &[&'static str] {
+        &self.0
     }
 }
 
@@ -48,8 +47,8 @@ pub(crate) fn tools(tools: &[ToolSpec]) -> Value {
 /// A message as a dictionary.
 pub(crate) fn message(message: &Message, fields: &ReasoningFields) -> Value {
     let mut dict = Dict::of([("role", message.role.as_str().into()), ("content", content(message, fields))]);
-    if let Some(reasoning) = message.reasoning.as_deref().filter(|_| message.role == Role::Assistant) {
-        fields.set(&mut dict, reasoning);
+    if let Some(reasoning) = message.reasoning.as_ref().filter(|_| message.role == Role::Assistant) {
+        fields.0.iter().for_each(|field| dict.set(field, reasoning.as_str()));
     }
     if !message.tool_calls.is_empty() {
         dict.set("tool_calls", List::value(message.tool_calls.iter().map(tool_call).collect()));

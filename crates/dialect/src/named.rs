@@ -25,6 +25,8 @@ pub(crate) struct Chosen {
     pub(crate) template: String,
     /// For chats with tools, if it is another one.
     pub(crate) tool_template: Option<String>,
+    /// Of all that there are.
+    pub(crate) names: Vec<String>,
 }
 
 impl Templates {
@@ -54,14 +56,15 @@ impl Templates {
 
     /// The one that the options give or name; else the default, and the one for tools beside it.
     pub(crate) fn choose(&self, options: &DialectOptions) -> Result<Chosen, LoadError> {
-        if let Some(source) = &options.template {
-            return Ok(Chosen { template: source.clone(), tool_template: None });
-        }
+        let names = self.0.keys().cloned().collect();
         let found = |name: &str| self.0.get(name).cloned();
+        if let Some(source) = &options.template {
+            return Ok(Chosen { template: source.clone(), tool_template: None, names });
+        }
         if let Some(name) = &options.template_name {
             let template = found(name)
                 .ok_or_else(|| LoadError::UnknownTemplate { name: name.clone(), known: self.names() })?;
-            return Ok(Chosen { template, tool_template: None });
+            return Ok(Chosen { template, tool_template: None, names });
         }
         let template = found(DEFAULT).ok_or_else(|| LoadError::Field {
             file: TOKENIZER_CONFIG,
@@ -69,7 +72,7 @@ impl Templates {
             expected: "a template here or in chat_template.jinja, or template_name where they have names",
             found: self.names(),
         })?;
-        Ok(Chosen { template, tool_template: found(TOOL_USE) })
+        Ok(Chosen { template, tool_template: found(TOOL_USE), names })
     }
 
     fn names(&self) -> String {

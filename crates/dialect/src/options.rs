@@ -2,6 +2,7 @@
 
 use respool_core::{ContinuationMode, ControlTokens};
 
+use crate::format::ToolFormat;
 use crate::python::Clock;
 
 /// How results of tools are written where a template and its format disagree.
@@ -25,6 +26,9 @@ pub struct DialectOptions {
     pub clock: Clock,
     /// Name of the tool-call format, or `auto` to tell it from the template: `tool_format`.
     pub tool_format: String,
+    /// A format of your own, which wins over `tool_format`. Its name is all of it that the dialect's
+    /// fingerprint knows, so change the name whenever you change what it reads.
+    pub own_format: Option<&'static dyn ToolFormat>,
     /// How results are written where the template of gpt-oss and Harmony disagree: `tool_results`.
     pub tool_results: ToolResults,
     /// Whether calls inside reasoning count: `calls_in_reasoning`.
@@ -48,6 +52,7 @@ impl DialectOptions {
             control_tokens: ControlTokens::default(),
             clock,
             tool_format: "auto".to_owned(),
+            own_format: None,
             tool_results: ToolResults::default(),
             calls_in_reasoning: false,
             lenient_literals: false,

@@ -1,11 +1,10 @@
 //! What a template does to continuations, found at load on small chats.
 
-use minijinja::value::Value;
-use respool_core::{JsonText, TemplateChange};
+use respool_core::{Chat, Continuation, Dialect as _, JsonText, Message, TemplateChange, Token, ToolSpec};
 
-use crate::continuation::{Next, Turns};
+use crate::continuation::Next;
 use crate::dialect::HfDialect;
-use crate::python::{self, Dict, List};
+use crate::sample;
 
 /// How a template takes new messages after a sampled turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,39 +34,44 @@ pub enum Continues {
     },
 }
 
-const TOOLS: &str = r#"[{"type": "function", "function": {"name": "look_up", "description": "Looks a word up.",
- "parameters": {"type": "object", "properties": {"word": {"type": "string", "description": "The word."}},
- "required": ["word"]}}}]"#;
-
 impl ContinuationReport {
     pub(crate) fn of(dialect: &HfDialect) -> Self {
-        let user = || message("user", "And the next one?");
         Self {
-            tool: Continues::of(dialect, json(TOOLS), &call_turn(), &tool_result()),
-            user: Continues::of(dialect, Value::from(()), &message("assistant", "Here it is."), &user()),
+            tool: Continues::of(dialect, &[sample::tool()], &sample::call_turn(), &sample::result()),
+            user: Continues::of(dialect, &[], &sample::answer(), &sample::next_question()),
         }
+    }
+}
+
+impl HfDialect {
+    /// The token with which a policy ends a turn that the template ends with `written`.
+    fn sampled_stop(&self, written: Token) -> Token {
+        let stops = self.stop_tokens();
+        let first = stops.first().copied().unwrap_or(written);
+        if stops.contains(&written) { written } else { first }
     }
 }
 
 impl Continues {
     /// Tries the chat with and without a system message, and with and without reasoning.
-    fn of(dialect: &HfDialect, tools: Value, turn: &Dict, new: &Dict) -> Self {
-        let stop = respool_core::Dialect::stop_tokens(dialect).first().copied();
-        let Ok(scene) = dialect.scene(tools, &JsonText::empty_object()) else { return Self::default() };
+    fn of(dialect: &HfDialect, tools: &[ToolSpec], turn: &Message, new: &Message) -> Self {
         let mut found = None;
         for (with_system, with_reasoning) in [(false, false), (true, false), (false, true)] {
-            let system = with_system.then(|| message("system", "Be brief."));
-            let chat = system.into_iter().chain([message("user", "Look it up.")]);
-            let mut turn = turn.clone();
-            if with_reasoning && !dialect.fields.set(&mut turn, "It is a noun.") {
+            if with_reasoning && dialect.fields.names().is_empty() {
                 continue;
             }
-            let turns = Turns {
-                prefix: chat.map(Dict::into_value).collect(),
-                turn: Some(turn.into_value()),
-                new: vec![new.clone().into_value()],
-            };
-            let tried = dialect.encode_next(&Next { scene: &scene, turns, last_token: stop });
+            let reasoning = with_reasoning.then(|| sample::REASONING.to_owned());
+            let turn = Message { reasoning, ..turn.clone() };
+            let system = with_system.then(sample::system);
+            let messages: Vec<_> = system.into_iter().chain([sample::question(), turn]).collect();
+            let chat = Chat { messages: &messages, tools, template_args: &JsonText::empty_object() };
+            let new_messages = std::slice::from_ref(new);
+            let next = Continuation { chat, new_messages, last_token: None };
+            let tried = dialect.with_next(&next, |next| {
+                let stop = dialect.encode_in_context(next)?.tokens.first().copied();
+                let last_token = stop.map(|stop| dialect.sampled_stop(stop));
+                dialect.encode_in_context(&Next { last_token, scene: next.scene, turns: next.turns.clone() })
+            });
             let tried = match tried {
                 Ok(encoded) if encoded.changes.is_empty() => Self::AppendOnly,
                 Ok(encoded) => Self::NotAppendOnly { changes: encoded.changes },
@@ -86,27 +90,4 @@ impl Continues {
             (Some(before), _) => before,
         }
     }
-}
-
-fn message(role: &str, content: &str) -> Dict {
-    Dict::of([("role", role.into()), ("content", content.into())])
-}
-
-fn call_turn() -> Dict {
-    let calls = r#"[{"id": "call00001", "type": "function",
- "function": {"name": "look_up", "arguments": {"word": "ox"}}}]"#;
-    let mut turn = message("assistant", "");
-    turn.set("tool_calls", json(calls));
-    turn
-}
-
-fn tool_result() -> Dict {
-    let mut result = message("tool", "an animal");
-    result.set("tool_call_id", "call00001");
-    result.set("name", "look_up");
-    result
-}
-
-fn json(text: &str) -> Value {
-    JsonText::new(text).map_or_else(|_| List::value(Vec::new()), |json| python::read(&json))
 }

@@ -133,6 +133,18 @@ impl Template {
         &self.source
     }
 
+    /// The variables and functions that it reads and does not set itself.
+    pub(crate) fn reads(&self) -> Vec<String> {
+        let chat = self.env.get_template("chat");
+        let mut names: Vec<_> =
+            chat.map_or_else(|_| Vec::new(), |chat| chat.undeclared_variables(false).into_iter().collect());
+        // What is set in a branch counts as undeclared outside it; what is asked for may be an argument.
+        let asks = |name: &str| self.source.contains(&format!("{name} is "));
+        names.retain(|name| !sets(&self.source, name) || asks(name));
+        names.sort();
+        names
+    }
+
     /// Renders a conversation.
     ///
     /// # Errors
@@ -169,6 +181,14 @@ impl Template {
         }
         TemplateError::Render { template, message: describe(error) }
     }
+}
+
+/// Whether the source has a `set` of that variable.
+fn sets(source: &str, name: &str) -> bool {
+    source.match_indices("set ").any(|(at, set)| {
+        let after = source[at + set.len()..].trim_start().strip_prefix(name);
+        after.is_some_and(|after| after.trim_start().starts_with(['=', '%', '-', ',']))
+    })
 }
 
 impl RenderInput<'_> {

@@ -36,7 +36,7 @@ impl HfDialect {
         TurnReader { dialect: self, parser, decoder: Decoder::default(), stops: Vec::new() }
     }
 
-    fn turn_context(&self, before: &[Token], tools: &[ToolSpec]) -> TurnContext {
+    pub(crate) fn turn_context(&self, before: &[Token], tools: &[ToolSpec]) -> TurnContext {
         let tail = self.decode(&before[before.len().saturating_sub(PROMPT_TAIL)..]);
         let reasoning = self.tool_format().reasoning();
         TurnContext {

@@ -7,6 +7,8 @@ use clap::{Args, Subcommand};
 /// What a model folder is asked.
 #[derive(Debug, Subcommand)]
 pub(crate) enum DialectCommand {
+    /// Tell what a model folder does: calls, tokens, template, reasoning, continuations, and what can go wrong.
+    Check(DialectArgs),
     /// Print a chat as the model reads it: the text of the chat template, and its ids.
     Render(RenderArgs),
 }

@@ -7,10 +7,12 @@ use respool_dialect::{Clock, DialectOptions};
 use crate::args::{DialectArgs, DialectCommand};
 
 mod chat_file;
+mod check;
 mod render;
 
 pub(super) fn command(command: &DialectCommand) -> anyhow::Result<ExitCode> {
     match command {
+        DialectCommand::Check(args) => check::command(args),
         DialectCommand::Render(args) => render::command(args),
     }
 }

@@ -6,10 +6,8 @@ use respool_core::Dialect;
 use respool_dialect::HfDialect;
 use respool_format::{MarkRecord, MessageRecord, PartRecord, RecordContent, TrajectoryRecord};
 
-use super::{
-    Item,
-    paint::{Ink, Paint},
-};
+use super::Item;
+use crate::paint::{Ink, Paint};
 
 /// How rollouts are shown.
 #[derive(Debug)]

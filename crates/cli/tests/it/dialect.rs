@@ -52,3 +52,21 @@ fn wrong_files_and_arguments_are_named() {
     check(&["chat.json", "--format", "nothing"], "tool_format = \"nothing\" is not known");
     check(&["chat.json", "--model", "nowhere"], "model folder nowhere");
 }
+
+#[test]
+fn a_dialect_is_checked_for_people_and_for_machines() {
+    let place = place();
+    place
+        .respool(&["dialect", "check"])
+        .expect(0)
+        .says("tool calls: hermes, because the template has <tool_call>")
+        .says("── sampled, mask 1, ")
+        .says("│<|im_end|>\n── given, mask 0, ")
+        .says("compat = \"verl\" loses \"\\n\" between the turn and tool results")
+        .says_not("\u{1b}[");
+    let ran = place.respool(&["dialect", "check", "--json", "--format", "mistral"]).expect(0);
+    let shown: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(shown["tool_format"]["name"], "mistral");
+    assert_eq!(shown["tool_format"]["evidence"], "option");
+    assert_eq!(shown["example"].as_array().unwrap().len(), 4);
+}

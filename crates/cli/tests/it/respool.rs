@@ -107,6 +107,11 @@ impl Ran {
     }
 
     #[track_caller]
+    pub(crate) fn says_not(self, text: &str) -> Self {
+        assert!(!self.stdout.contains(text) && !self.stderr.contains(text), "said: {text}\n{self:#?}");
+        self
+    }
+
     pub(crate) fn says(self, text: &str) -> Self {
         assert!(self.stdout.contains(text) || self.stderr.contains(text), "not said: {text}\n{self:#?}");
         self

@@ -1,16 +1,21 @@
 //! Colours, where somebody sees them.
 
-use std::fmt::{self, Display};
+use std::{
+    fmt::{self, Display},
+    io::{self, IsTerminal},
+};
+
+use crate::screen::wants_colours;
 
 /// Colours texts, or leaves them alone.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Paint {
-    pub(super) is_on: bool,
+pub(crate) struct Paint {
+    pub(crate) is_on: bool,
 }
 
 /// What a text is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Ink {
+pub(crate) enum Ink {
     /// The policy sampled it.
     Sampled,
     /// The environment gave it.
@@ -21,10 +26,15 @@ pub(super) enum Ink {
 }
 
 /// A text with its colour.
-pub(super) struct Painted<'a>(Paint, Ink, &'a str);
+pub(crate) struct Painted<'a>(Paint, Ink, &'a str);
 
 impl Paint {
-    pub(super) fn ink(self, ink: Ink, text: &str) -> Painted<'_> {
+    /// Colours where results go to a person who wants them.
+    pub(crate) fn for_stdout() -> Self {
+        Self { is_on: io::stdout().is_terminal() && wants_colours() }
+    }
+
+    pub(crate) fn ink(self, ink: Ink, text: &str) -> Painted<'_> {
         Painted(self, ink, text)
     }
 }
