@@ -21,6 +21,8 @@ pub(crate) struct Facts {
     pub(crate) param_version_end: Option<u64>,
     metrics: Interrupts,
     template_append_only: bool,
+    #[serde(default)]
+    lenient_calls: u32,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -42,6 +44,7 @@ impl From<&TrajectoryRecord> for Facts {
             param_version_end: record.param_version_end,
             metrics: Interrupts { interrupts: record.metrics.interrupts },
             template_append_only: record.template_append_only,
+            lenient_calls: record.lenient_calls,
         }
     }
 }
@@ -68,6 +71,7 @@ pub(crate) struct Summary {
     interrupted: u64,
     spanning: u64,
     not_append_only: u64,
+    lenient_calls: u64,
 }
 
 /// What is not in the trajectories.
@@ -93,6 +97,7 @@ impl Summary {
         self.interrupted += u64::from(facts.metrics.interrupts > 0);
         self.spanning += u64::from(facts.param_version_start != facts.param_version_end);
         self.not_append_only += u64::from(!facts.template_append_only);
+        self.lenient_calls += u64::from(facts.lenient_calls);
         *self.finishes.entry(facts.finish.clone()).or_default() += 1;
         if let Some(reward) = facts.reward_score {
             self.rewards.push(reward);
@@ -127,6 +132,9 @@ impl Summary {
         table.row("span versions", format!("{} rollouts, {percent:.1} %", self.spanning));
         if self.not_append_only > 0 {
             table.row("not append-only", format!("{} rollouts", self.not_append_only));
+        }
+        if self.lenient_calls > 0 {
+            table.row("read leniently", format!("{} calls", self.lenient_calls));
         }
         if !around.failed.is_empty() {
             table.row("failures", counts(&kinds(around.failed)));

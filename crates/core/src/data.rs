@@ -134,6 +134,12 @@ impl AgentData {
         self.marks.iter().filter(|mark| mark.kind == MarkKind::Cut).count()
     }
 
+    /// How many calls only a format's lenient option could read.
+    #[must_use]
+    pub fn lenient_calls(&self) -> usize {
+        self.marks.iter().filter(|mark| mark.kind == MarkKind::LenientCall).count()
+    }
+
     /// Adds to the set of effects.
     pub fn record_effect(&mut self, effect: EffectKey) {
         if let Err(at) = self.effects.binary_search(&effect) {

@@ -28,4 +28,6 @@ pub enum MarkKind {
     /// The token at this place is of a newer (or older) policy than the sampled one before, or the
     /// first one; it says what [`Transcript::version_changes`](crate::Transcript::version_changes) says.
     Version(PolicyVersion),
+    /// The turn that ends here has a call that only the format's lenient option could read.
+    LenientCall,
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use respool_core::{
-    AgentState, CallOutcome, CallRecord, EffectKey, EffectKind, Finish, LoopKind, MalformedCalls, Message,
-    ParsedCall, ParsedTurn, Role, Token, ToolCall,
+    AgentState, CallOutcome, CallRecord, EffectKey, EffectKind, Finish, LoopKind, MalformedCalls, MarkKind,
+    Message, ParsedCall, ParsedTurn, Role, Token, ToolCall,
 };
 
 use crate::{Engine, batch};
@@ -24,6 +24,7 @@ impl Engine {
         self.data.record_effect(EffectKey { kind: EffectKind::Generate, turn, slot: 0 });
         let is_empty = self.data.transcript.len() == turn_start;
         let parsed = self.read_turn(turn_start, matches!(end, TurnEnd::Stopped));
+        parsed.lenient.iter().for_each(|_| self.mark(MarkKind::LenientCall));
         if !is_empty {
             self.data.messages.push(assistant_message(&parsed, turn));
         }
@@ -136,6 +137,7 @@ impl Engine {
         let AgentState::Generating { turn_start, .. } = self.state else { return };
         if self.data.transcript.len() > turn_start {
             let parsed = self.read_turn(turn_start, false);
+            parsed.lenient.iter().for_each(|_| self.mark(MarkKind::LenientCall));
             let turn = self.data.assistant_turns;
             self.data.messages.push(assistant_message(&parsed, turn));
             self.leave_calls(&parsed, turn);

@@ -175,6 +175,8 @@ pub(crate) fn data() -> impl Strategy<Value = AgentData> {
                 numbers;
             data.version_uncertain = uncertain;
             let len = data.transcript.len();
+            let lenient = Mark { at: len, turn: 0, kind: MarkKind::LenientCall };
+            data.marks.extend(uncertain.then_some(lenient));
             data.marks.iter_mut().for_each(|mark| mark.at = mark.at.min(len));
             data.set_user_data(user_data).unwrap();
             data

@@ -145,6 +145,7 @@ pub fn record_eq(a: &TrajectoryRecord, b: &TrajectoryRecord) -> Result<(), Diffe
         malformed_calls,
         dropped_calls,
         wrong_calls,
+        lenient_calls,
     } = a;
     same!(a, b:
         values task_id group_id sample_index agent_name seed data_source;
@@ -152,7 +153,7 @@ pub fn record_eq(a: &TrajectoryRecord, b: &TrajectoryRecord) -> Result<(), Diffe
     Difference::of_lists("response_logprobs", &bits(response_logprobs), &bits(&b.response_logprobs))?;
     same!(a, b:
         values finish num_turns assistant_turns user_turns sampling infrastructure_errors logprobs_missing
-            malformed_calls dropped_calls wrong_calls template_append_only;
+            malformed_calls dropped_calls wrong_calls lenient_calls template_append_only;
         lists messages template_changes);
     Difference::of_lists("tool_rewards", &bits64(tool_rewards), &bits64(&b.tool_rewards))?;
     Difference::of_lists("turn_scores", &bits64(turn_scores), &bits64(&b.turn_scores))?;

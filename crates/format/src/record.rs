@@ -88,6 +88,9 @@ pub struct TrajectoryRecord {
     pub dropped_calls: u32,
     /// Calls of unknown tools, with bad arguments, or whose tool raised.
     pub wrong_calls: u32,
+    /// Calls that only the format's lenient option could read.
+    #[serde(default)]
+    pub lenient_calls: u32,
 }
 
 /// Sampling parameters; null leaves the engine's default.

@@ -163,6 +163,7 @@ pub(crate) fn data(options: Options) -> AgentData {
             mark(5, MarkKind::Resumed),
             mark(5, MarkKind::FailedOver { reason: "connection reset".to_owned() }),
             mark(6, MarkKind::Version(PolicyVersion(4))),
+            mark(7, MarkKind::LenientCall),
         ],
         template_changes: vec![TemplateChange {
             at: 17,

@@ -3,7 +3,7 @@
 use respool_core::{JsonText, ParsedCall, ParsedTurn, Token, ToolCall};
 
 use crate::token::{
-    BAD_ARGUMENTS, CALL, CLOSE_CALL, CLOSE_REASONING, NAME, OPEN_CALL, OPEN_REASONING, RESULT, STOP,
+    BAD_ARGUMENTS, CALL, CLOSE_CALL, CLOSE_REASONING, LENIENT, NAME, OPEN_CALL, OPEN_REASONING, RESULT, STOP,
     push_bytes,
 };
 
@@ -13,6 +13,7 @@ struct Reading {
     content: Vec<u8>,
     reasoning: Option<Vec<u8>>,
     calls: Vec<ParsedCall>,
+    lenient: Vec<u32>,
 }
 
 pub(crate) fn parse(before: &[Token], turn: &[Token]) -> ParsedTurn {
@@ -39,7 +40,7 @@ pub(crate) fn parse(before: &[Token], turn: &[Token]) -> ParsedTurn {
         content: text(&reading.content),
         reasoning: reading.reasoning.as_deref().map(text),
         calls: reading.calls,
-        lenient: Vec::new(),
+        lenient: reading.lenient,
     }
 }
 
@@ -72,15 +73,18 @@ impl Reading {
             return &[];
         };
         let (body, rest) = (&tokens[..len], &tokens[len + 1..]);
-        let (name, arguments) = match body.split_last() {
-            Some((&BAD_ARGUMENTS, name)) => (name, false),
-            _ => (body, true),
+        let (name, arguments, is_lenient) = match body.split_last() {
+            Some((&BAD_ARGUMENTS, name)) => (name, false, false),
+            Some((&LENIENT, name)) => (name, true, true),
+            _ => (body, true, false),
         };
         if name.is_empty() || name.iter().any(|token| !(NAME..CALL).contains(token)) {
             self.malformed("it has no name", body);
         } else {
             let digits = name.iter().map(|token| format!("{:02}", token - NAME));
             let name: String = std::iter::once("t".to_owned()).chain(digits).collect();
+            let slot = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
+            self.lenient.extend(is_lenient.then_some(slot));
             let reason = || "the arguments are no object".to_owned();
             let read = if arguments { call(name) } else { ParsedCall::Wrong { name, reason: reason() } };
             self.calls.push(read);

@@ -20,6 +20,8 @@ pub const BAD_ARGUMENTS: Token = 5;
 pub const OPEN_REASONING: Token = 6;
 /// Closes reasoning.
 pub const CLOSE_REASONING: Token = 7;
+/// Inside a call: its arguments can be read only leniently.
+pub const LENIENT: Token = 8;
 /// The generation prompt.
 pub const GENERATE: Token = 9;
 /// The letter `a`; the others follow.
@@ -52,6 +54,7 @@ pub(crate) fn push_bytes(token: Token, out: &mut Vec<u8>) {
         OPEN_CALL => out.extend(b"<call>"),
         CLOSE_CALL => out.extend(b"</call>"),
         BAD_ARGUMENTS => out.extend(b"<bad>"),
+        LENIENT => out.extend(b"<lenient>"),
         OPEN_REASONING => out.extend(b"<think>"),
         CLOSE_REASONING => out.extend(b"</think>"),
         SPACE => out.push(b' '),

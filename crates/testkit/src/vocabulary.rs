@@ -5,7 +5,7 @@ use std::sync::Arc;
 use respool_verify::{Phrase, PhraseKind, Vocabulary};
 
 use crate::token::{
-    BAD_ARGUMENTS, CALL, CLOSE_CALL, CLOSE_REASONING, E_ACUTE_1, E_ACUTE_2, LETTER_A, NAME, NOTHING,
+    BAD_ARGUMENTS, CALL, CLOSE_CALL, CLOSE_REASONING, E_ACUTE_1, E_ACUTE_2, LENIENT, LETTER_A, NAME, NOTHING,
     OPEN_CALL, OPEN_REASONING, SMILE_1, SMILE_2, SMILE_3, SPACE, STOP,
 };
 
@@ -21,6 +21,7 @@ pub fn vocabulary() -> Arc<Vocabulary> {
         Phrase::new(Character, &[E_ACUTE_1, E_ACUTE_2]),
         Phrase::new(Character, &[SMILE_1, SMILE_2, SMILE_3]),
         Phrase::new(Call, &[OPEN_CALL, NAME + 1, BAD_ARGUMENTS, CLOSE_CALL]),
+        Phrase::new(Call, &[OPEN_CALL, NAME + 1, LENIENT, CLOSE_CALL]),
         Phrase::new(Call, &[OPEN_CALL, NAME + 2, NAME + 3, CLOSE_CALL]),
         Phrase::new(Call, &[OPEN_CALL, CLOSE_CALL]),
         Phrase::new(Reasoning, &[OPEN_REASONING, LETTER_A, CLOSE_REASONING]),

@@ -115,7 +115,7 @@ pub(crate) fn check_record(data: &AgentData) -> Result<(), Violation> {
     }
     let marks = data.marks.iter().filter_map(|mark| match mark.kind {
         MarkKind::Version(version) => Some((mark.at, version)),
-        MarkKind::Cut | MarkKind::Resumed | MarkKind::FailedOver { .. } => None,
+        MarkKind::Cut | MarkKind::Resumed | MarkKind::FailedOver { .. } | MarkKind::LenientCall => None,
     });
     if marks.ne(transcript.version_changes()) {
         let what =

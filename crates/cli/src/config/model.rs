@@ -36,6 +36,10 @@ pub(crate) struct ModelSection {
     pub(crate) template_name: Option<String>,
     /// How tool results are written where the template of gpt-oss and Harmony disagree.
     pub(crate) tool_results: ToolResultsKey,
+    /// Whether calls inside reasoning are run too.
+    pub(crate) calls_in_reasoning: bool,
+    /// Whether calls with Python's literals in place of JSON's, and the other way round, are read.
+    pub(crate) lenient_literals: bool,
     /// Further arguments of the chat template, such as `enable_thinking`.
     pub(crate) apply_chat_template_kwargs: serde_json::Map<String, serde_json::Value>,
 }

@@ -64,6 +64,7 @@ impl View<'_> {
             ("malformed calls", u64::from(record.malformed_calls)),
             ("wrong calls", u64::from(record.wrong_calls)),
             ("dropped calls", u64::from(record.dropped_calls)),
+            ("calls read leniently", u64::from(record.lenient_calls)),
             ("wasted tokens", record.wasted_tokens),
             ("tokens without log-probability", u64::from(record.logprobs_missing)),
         ];

@@ -13,6 +13,7 @@ fn facts(task: &str, reward: Option<f64>, finish: &str, versions: (u64, u64)) ->
         param_version_end: Some(versions.1),
         metrics: Interrupts { interrupts: 1 },
         template_append_only: true,
+        lenient_calls: 2,
     }
 }
 

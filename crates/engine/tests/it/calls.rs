@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use respool_core::{
     CallOutcome::{self, Cancelled, Infrastructure, Interrupted, Malformed, Ok as Fine, OverLimit, Wrong},
-    CallsOverLimit, Compat, Event, FailedCallReward, JsonText, MalformedCalls, Message, Role, RolloutSpec,
-    Token, ToolCall, ToolResult, TruncateSide,
+    CallsOverLimit, Compat, Event, FailedCallReward, GenerateFinish, JsonText, MalformedCalls, Message, Role,
+    RolloutSpec, Token, ToolCall, ToolResult, TruncateSide,
 };
 use respool_engine::Engine;
 use respool_testkit::TokenDialect;
@@ -203,4 +203,17 @@ fn cancel_inside_a_turn_keeps_what_was_sampled() {
     scene.check_finish("cancelled");
     assert_eq!((scene.response(), scene.last_text().as_str()), (&[10, 11, 701][..], "ab"));
     assert_eq!(scene.engine.data().assistant_turns, 0);
+}
+
+#[test]
+fn r5_a_call_that_was_read_leniently_runs_and_is_counted() {
+    let check = |ended: &dyn Fn(&mut Scene), count| {
+        let mut scene = Scene::new(|_| {});
+        ended(scene.sampled(&[3, 601, 8, 4, 701, 3, 602, 8, 4, 2]));
+        assert_eq!(scene.engine.data().lenient_calls(), count);
+    };
+    check(&|scene| _ = scene.ended(GenerateFinish::Stop), 2);
+    check(&|scene| _ = scene.step(Event::Interrupt).step(Event::Resume), 2);
+    check(&|scene| _ = scene.step(Event::Cancel), 2);
+    check(&|_| {}, 0);
 }

@@ -52,6 +52,7 @@ impl From<&Trajectory> for TrajectoryRecord {
             malformed_calls: count(data.calls_with(CallOutcome::Malformed)),
             dropped_calls: count(data.calls_with(CallOutcome::OverLimit)),
             wrong_calls: count(data.calls_with(CallOutcome::Wrong)),
+            lenient_calls: count(data.lenient_calls()),
         }
     }
 }
@@ -94,6 +95,7 @@ impl From<&Mark> for MarkRecord {
             MarkKind::Resumed => ("resumed", None, None),
             MarkKind::FailedOver { reason } => ("failed_over", Some(reason.clone()), None),
             MarkKind::Version(version) => ("version", None, Some(version.0)),
+            MarkKind::LenientCall => ("lenient_call", None, None),
         };
         Self { at: *at, turn: *turn, kind: kind.to_owned(), reason, version }
     }

@@ -191,6 +191,7 @@ mirror!(enum MarkKind {
     Resumed,
     FailedOver { reason: String },
     Version(version: PolicyVersion),
+    LenientCall,
 });
 
 mirror!(
