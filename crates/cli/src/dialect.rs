@@ -15,6 +15,7 @@ pub(crate) fn load_dialect(config: &Config, started: i64) -> anyhow::Result<HfDi
     options.continuation = compat.continuation;
     options.control_tokens = compat.control_tokens;
     options.template_name.clone_from(&config.model.template_name);
+    options.split_pattern.clone_from(&config.model.split_pattern);
     options.calls_in_reasoning = config.model.calls_in_reasoning;
     options.lenient_literals = config.model.lenient_literals;
     options.tool_results = config.model.tool_results.into();

@@ -1,5 +1,7 @@
 //! The bytes that each token stands for.
 
+use std::sync::LazyLock;
+
 use respool_core::Token;
 use tokenizers::Tokenizer;
 
@@ -99,6 +101,20 @@ fn letters() -> Vec<Option<u8>> {
         table[letter] = Some(byte);
     }
     table
+}
+
+/// The letters that stand for those bytes.
+pub(crate) fn letters_of(bytes: &[u8]) -> String {
+    static LETTERS: LazyLock<[char; 0x100]> = LazyLock::new(|| {
+        let mut letter_of = ['\0'; 0x100];
+        for (letter, byte) in ('\0'..).zip(letters()) {
+            if let Some(byte) = byte {
+                letter_of[usize::from(byte)] = letter;
+            }
+        }
+        letter_of
+    });
+    bytes.iter().map(|byte| LETTERS[usize::from(*byte)]).collect()
 }
 
 fn sentence_piece(text: &str) -> Vec<u8> {

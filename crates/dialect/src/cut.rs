@@ -55,8 +55,14 @@ impl Sampled<'_> {
         scene: &Scene,
         marker: char,
     ) -> Result<String, CutError> {
-        let probe = template.render_values(scene, self.with_turn(marked(self.turn, marker)), true)?;
-        let (_, after) = probe.rsplit_once(marker).ok_or(CutError::MarkerLost)?;
+        let rendered = |turn| template.render_values(scene, self.with_turn(turn), true);
+        let in_calls = marked_calls(self.turn, marker).map(rendered).transpose()?;
+        if let Some((_, after)) = in_calls.as_deref().and_then(|text| text.rsplit_once(marker)) {
+            return Ok(after.to_owned());
+        }
+        // There are no calls, or the template does not write them: then the turn ends with its text.
+        let in_text = rendered(marked_text(self.turn, marker))?;
+        let (_, after) = in_text.rsplit_once(marker).ok_or(CutError::MarkerLost)?;
         Ok(after.to_owned())
     }
 
@@ -80,25 +86,28 @@ impl Sampled<'_> {
     }
 }
 
-/// The turn with the marker at its end: in the arguments of its calls, or else in its text, before
-/// white space at the end, which some templates trim.
-fn marked(turn: &Value, marker: char) -> Value {
+/// The turn with the marker at the end of its calls; `None` if it has none.
+fn marked_calls(turn: &Value, marker: char) -> Option<Value> {
+    let turn = turn.downcast_object_ref::<Dict>()?;
+    let calls = turn.0.get("tool_calls")?.downcast_object_ref::<List>()?;
+    if calls.0.is_empty() {
+        return None;
+    }
+    let calls = calls.0.iter().map(|call| marked_call(call, marker)).collect();
+    let mut turn = turn.clone();
+    turn.set("tool_calls", List::value(calls));
+    Some(turn.into_value())
+}
+
+/// The turn with the marker at the end of its text, before white space there, which some templates trim.
+fn marked_text(turn: &Value, marker: char) -> Value {
     let Some(turn) = turn.downcast_object_ref::<Dict>() else { return turn.clone() };
     let mut turn = turn.clone();
-    let calls = turn.0.get("tool_calls").and_then(|calls| calls.downcast_object_ref::<List>());
-    match calls.filter(|calls| !calls.0.is_empty()) {
-        Some(calls) => {
-            let calls = calls.0.iter().map(|call| marked_call(call, marker)).collect();
-            turn.set("tool_calls", List::value(calls));
-        }
-        None => {
-            let content = turn
-                .0
-                .get("content")
-                .map_or_else(|| Value::from(marker.to_string()), |content| marked_content(content, marker));
-            turn.set("content", content);
-        }
-    }
+    let content = turn
+        .0
+        .get("content")
+        .map_or_else(|| Value::from(marker.to_string()), |content| marked_content(content, marker));
+    turn.set("content", content);
     turn.into_value()
 }
 

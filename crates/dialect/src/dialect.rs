@@ -26,8 +26,8 @@ use crate::template::{RenderInput, Scene, Template};
 use crate::turn_reader;
 use crate::vocabulary::Vocabulary;
 
-/// A dialect from a model folder: `tokenizer.json`, `tokenizer_config.json`, `chat_template.jinja`
-/// and `generation_config.json`.
+/// A dialect from a model folder: `tokenizer.json` (or tiktoken ranks), `tokenizer_config.json`,
+/// `chat_template.jinja` and `generation_config.json`.
 pub struct HfDialect {
     pub(crate) name: String,
     pub(crate) options: DialectOptions,
@@ -59,7 +59,7 @@ impl HfDialect {
     /// If a file is missing or not as expected, the template does not compile, or an option does
     /// not fit it; the message names file and field, or the option.
     pub fn load(folder: &Path, options: DialectOptions) -> Result<Self, LoadError> {
-        let files = Files::read(folder)?;
+        let files = Files::read(folder, options.split_pattern.as_deref())?;
         let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy();
         let parts = Parts {
             name: &name,

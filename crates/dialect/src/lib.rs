@@ -52,6 +52,7 @@ mod shortcut;
 mod stand_in;
 mod suffix;
 mod template;
+mod tiktoken;
 mod trial;
 mod turn_reader;
 mod vocabulary;

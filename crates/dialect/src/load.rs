@@ -8,6 +8,7 @@ use serde_json::{Map, Value as Json};
 use crate::format::tool_format_names;
 use crate::named::{self, Templates};
 use crate::template::TemplateError;
+use crate::tiktoken;
 
 /// A model folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +32,39 @@ pub enum LoadError {
         expected: &'static str,
         /// What was found.
         found: String,
+    },
+    /// A line of tiktoken ranks is not as expected.
+    #[error("{file}:{line}: expected the bytes of a token in base64, a space and its rank, found {found:?}")]
+    Rank {
+        /// The file's name.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is there.
+        found: String,
+    },
+    /// tiktoken ranks leave one out, or have one twice.
+    #[error(
+        "{file}: expected the ranks from 0 on, each once; {missing} is missing, or one before it is there twice"
+    )]
+    RankGap {
+        /// The file's name.
+        file: String,
+        /// The first rank that is not there.
+        missing: u32,
+    },
+    /// Nothing says how texts are split into words before tiktoken ranks are applied.
+    #[error(
+        "{file}: how texts are split into words is not known for tokenizer_class {class}; known are {known}; give the \
+         regular expression of the model's own tokenizer code as model.split_pattern"
+    )]
+    UnknownSplit {
+        /// The file's name.
+        file: String,
+        /// `tokenizer_class` of the model folder.
+        class: String,
+        /// The classes that are known.
+        known: String,
     },
     /// The tokenizer cannot be built.
     #[error("tokenizer.json: {0}")]
@@ -103,7 +137,8 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    pub(crate) fn read(folder: &Path) -> Result<Self, LoadError> {
+    /// `split_pattern` is for folders with tiktoken ranks.
+    pub(crate) fn read(folder: &Path, split_pattern: Option<&str>) -> Result<Self, LoadError> {
         let required = |name: &str| {
             let path = folder.join(name);
             std::fs::read_to_string(&path).map_err(|error| LoadError::Read { path, error })
@@ -113,9 +148,20 @@ impl Files {
             Err(LoadError::Read { error, .. }) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         };
+        let tokenizer_config = required(TOKENIZER_CONFIG)?;
+        let tokenizer = match optional("tokenizer.json")? {
+            Some(tokenizer) => tokenizer,
+            None => match tiktoken::FILES.into_iter().find(|name| folder.join(name).is_file()) {
+                Some(name) => {
+                    let config = Json::Object(object(TOKENIZER_CONFIG, &tokenizer_config)?);
+                    tiktoken::tokenizer_json(name, &required(name)?, &config, split_pattern)?
+                }
+                None => required("tokenizer.json")?,
+            },
+        };
         Ok(Self {
-            tokenizer: required("tokenizer.json")?,
-            tokenizer_config: required("tokenizer_config.json")?,
+            tokenizer,
+            tokenizer_config,
             chat_template: optional("chat_template.jinja")?,
             additional_templates: named::additional(folder)?,
             generation_config: optional("generation_config.json")?,

@@ -39,6 +39,9 @@ pub struct DialectOptions {
     /// Name of the model folder's template to be used for all chats, where it has several; without it
     /// `default`, and `tool_use` for chats with tools if it is there: `template_name`.
     pub template_name: Option<String>,
+    /// How texts are split into words where a folder has tiktoken ranks in place of a `tokenizer.json`:
+    /// a regular expression; without it the one of the tokenizer's class: `split_pattern`.
+    pub split_pattern: Option<String>,
     /// Jinja source to be used instead of the model folder's template.
     pub template: Option<String>,
 }
@@ -57,6 +60,7 @@ impl DialectOptions {
             calls_in_reasoning: false,
             lenient_literals: false,
             template_name: None,
+            split_pattern: None,
             template: None,
         }
     }

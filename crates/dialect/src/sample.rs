@@ -2,6 +2,8 @@
 
 use respool_core::{JsonText, Message, Replay, Role, SessionPolicy, ToolCall, ToolSpec};
 
+/// The argument of the call.
+pub(crate) const WORD: &str = "ox";
 pub(crate) const REASONING: &str = "It is a noun.";
 
 pub(crate) const SYSTEM: &str = "Be brief.";
@@ -25,7 +27,7 @@ pub(crate) fn answer() -> Message {
 }
 
 pub(crate) fn call() -> ToolCall {
-    let arguments = json(r#"{"word": "ox"}"#);
+    let arguments = json(&format!(r#"{{"word": "{WORD}"}}"#));
     ToolCall { id: "call00001".to_owned(), slot: 0, name: "look_up".to_owned(), arguments }
 }
 

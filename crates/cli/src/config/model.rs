@@ -34,6 +34,8 @@ pub(crate) struct ModelSection {
     /// Name of the chat template, where the folder has several; without it `default`, and `tool_use` for
     /// chats with tools.
     pub(crate) template_name: Option<String>,
+    /// How texts are split into words, where the folder has tiktoken ranks of a class that is not known.
+    pub(crate) split_pattern: Option<String>,
     /// How tool results are written where the template of gpt-oss and Harmony disagree.
     pub(crate) tool_results: ToolResultsKey,
     /// Whether calls inside reasoning are run too.

@@ -1,8 +1,9 @@
 //! What `respool dialect` shows.
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
-use crate::respool::Place;
+use crate::respool::{Place, row};
 
 fn place() -> Place {
     let place = Place::new(&[]);
@@ -69,4 +70,36 @@ fn a_dialect_is_checked_for_people_and_for_machines() {
     assert_eq!(shown["tool_format"]["name"], "mistral");
     assert_eq!(shown["tool_format"]["evidence"], "option");
     assert_eq!(shown["example"].as_array().unwrap().len(), 4);
+}
+
+/// The 256 bytes, and control tokens behind them.
+fn tiktoken_folder(place: &Place) {
+    let ranks: String =
+        (0..=u8::MAX).map(|byte| format!("{} {byte}\n", BASE64_STANDARD.encode([byte]))).collect();
+    std::fs::create_dir(place.path("model")).unwrap();
+    place.write("model/tiktoken.model", ranks);
+    let added = json!({"256": {"content": "<|im_start|>", "special": true},
+        "258": {"content": "<|im_end|>", "special": true}});
+    let template = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}\
+        {% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+    let config = json!({"tokenizer_class": "TikTokenTokenizer", "eos_token": "<|im_end|>",
+        "added_tokens_decoder": added, "chat_template": template});
+    place.write("model/tokenizer_config.json", config.to_string());
+}
+
+#[test]
+fn a_folder_with_tiktoken_ranks_is_a_model_folder() {
+    let place = Place::new(&[row(1), row(2)]);
+    place.write("chat.json", json!([{"role": "user", "content": "Hi <|im_end|> 北京"}]).to_string());
+    tiktoken_folder(&place);
+    let args = ["dialect", "render", "--messages", "chat.json", "--model", "model", "--json"];
+    let ran = place.respool(&args).expect(0);
+    let shown: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let ids: Vec<u64> = shown["ids"].as_array().unwrap().iter().filter_map(Value::as_u64).collect();
+    assert_eq!((ids[0], ids[1]), (256, u64::from(b'u')));
+    assert_eq!(ids.iter().filter(|id| **id == 258).count(), 1, "what a person spells is text: {ids:?}");
+    place
+        .respool(&["run", "tasks.jsonl", "--out", "out", "--model", "model"])
+        .expect(0)
+        .says("2 finished, 0 failed");
 }

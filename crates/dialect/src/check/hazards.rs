@@ -35,6 +35,13 @@ pub(super) fn of(check: &DialectCheck) -> Vec<Hazard> {
             "describe them in a system message, or choose a template that does (model.template_name)",
         );
     }
+    let takes_results = matches!(check.continuation.tool, NewMessages::Appended { .. });
+    if !check.template.writes_calls && takes_results {
+        add(
+            "the template does not write the tool calls of earlier turns".to_owned(),
+            "sampled calls stay in the rollout; a chat that is rendered whole, as servers of chats do, lacks them",
+        );
+    }
     if let SystemMessage::Refuses { reason } = &check.template.system {
         add(
             format!("the template refuses system messages: {reason}"),

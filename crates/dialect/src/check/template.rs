@@ -23,6 +23,8 @@ pub struct TemplateCheck {
     pub system: SystemMessage,
     /// Whether it shows tools to the model.
     pub shows_tools: bool,
+    /// Whether it writes the tool calls of earlier turns.
+    pub writes_calls: bool,
     /// What it writes where a turn begins; some write nothing, and what ends the message before does.
     pub generation_prompt: String,
     /// The prompt ends with the end of the message before: no turn begins there.
@@ -77,6 +79,11 @@ impl TemplateCheck {
                 prompt(&[sample::system(), sample::question()], &[]),
             ),
             shows_tools: with_tools.is_ok_and(|text| text.contains("look_up")),
+            writes_calls: prompt(
+                &[sample::question(), sample::call_turn(), sample::result()],
+                &[sample::tool()],
+            )
+            .is_ok_and(|text| text.contains(sample::WORD)),
             generation_prompt: dialect
                 .generation_prompt()
                 .map_or_else(|_| String::new(), |ids| dialect.decode(&ids)),

@@ -63,6 +63,7 @@ fn the_check_is_the_same_however_rollouts_are_continued() {
 fn hazards_are_told() {
     let whole = format!("{CHATML}{OPENING}");
     warns(&whole, "does not show tools");
+    warns(&whole, "does not write the tool calls");
     warns(&whole, "nothing tells the tool-call format");
     warns(CHATML, "begins no turn");
     warns(
@@ -81,6 +82,16 @@ fn hazards_are_told() {
     );
     let thinks = "{{ m.reasoning_content if loop.last and m.reasoning_content }}{{ m.content";
     warns(&whole.replace("{{ m.content", thinks), "leaves out reasoning of earlier turns once");
+}
+
+#[test]
+fn a_template_that_writes_no_calls_takes_their_results() {
+    let check = with_template(&format!("{CHATML}{OPENING}"));
+    let NewMessages::Appended { text, changes, .. } = check.continuation.tool else {
+        panic!("{:?}", check.continuation.tool)
+    };
+    assert_eq!(text, "\n<|im_start|>tool\nan animal<|im_end|>\n<|im_start|>assistant\n");
+    assert!(changes.is_empty(), "{changes:?}");
 }
 
 #[test]

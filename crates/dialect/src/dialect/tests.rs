@@ -203,7 +203,7 @@ fn load_errors_name_file_field_and_option() {
     assert!(error(Parts { tokenizer_config: "{}", ..parts }).starts_with("tokenizer.json: "));
     let missing =
         HfDialect::load(Path::new("no/such/folder"), self::options()).expect_err("missing").to_string();
-    assert!(missing.starts_with("cannot read no/such/folder/tokenizer.json: "), "{missing}");
+    assert!(missing.starts_with("cannot read no/such/folder/tokenizer_config.json: "), "{missing}");
 }
 
 fn text() -> impl Strategy<Value = String> {

@@ -97,7 +97,8 @@ impl Page {
             }
         }
         let shows = if template.shows_tools { "shown" } else { "not shown" };
-        self.line(format_args!("tools: {shows}"))?;
+        let writes = if template.writes_calls { "written" } else { "not written" };
+        self.line(format_args!("tools: {shows}; calls of earlier turns: {writes}"))?;
         match template.generation_prompt.as_str() {
             "" => self.line(format_args!("a turn begins right after the message before it")),
             opening => self.line(format_args!("a turn begins after {opening:?}")),
